@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* A modelled device allocator: a pure state machine. Same events, same settings, same answers; no
+ * clock, no I/O, no hidden randomness. One device per model; two models are independent.
+ *
+ * Rules and their evidence: docs/model.md. */
+#ifndef ULLAGE_MODEL_H
+#define ULLAGE_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ullage/api.h"
+#include "ullage/error.h"
+#include "ullage/event.h"
+#include "ullage/state.h"
+
+typedef struct ul_model ul_model;
+
+/* Where a modelled driver puts segments that no recording places. */
+typedef enum ul_address_policy {
+  UL_ADDRESS_RISING = 0,    /* each above all earlier ones, never reused */
+  UL_ADDRESS_FIRST_FIT = 1, /* lowest free address that fits */
+} ul_address_policy;
+
+typedef struct ul_model_options {
+  size_t size;           /* sizeof(ul_model_options), as the caller knows it */
+  const char *backend;   /* NULL: "native" */
+  const char *torch;     /* release, "2.9" or "2.9.1+cu128"; NULL: the newest known */
+  const char *settings;  /* as PYTORCH_CUDA_ALLOC_CONF takes it; NULL or "": defaults */
+  uint64_t device_bytes; /* capacity of the device; 0: unlimited (refusals come from grants only) */
+  uint64_t external_bytes; /* held by context and others from the start */
+  ul_address_policy address_policy;
+} ul_model_options;
+
+typedef enum ul_outcome_result {
+  UL_OUTCOME_DONE = 0,   /* the event had nothing to place */
+  UL_OUTCOME_SERVED = 1, /* address and block_bytes are set */
+  UL_OUTCOME_OOM = 2,    /* PyTorch would raise OutOfMemoryError; segment_bytes is what it names */
+  UL_OUTCOME_REJECTED = 3, /* the event makes no sense in this state; the state is unchanged */
+  UL_OUTCOME_BROKEN = 4,   /* the real allocator itself would break here */
+} ul_outcome_result;
+
+typedef enum ul_driver_call_kind {
+  UL_DRIVER_SEGMENT_ALLOC = UL_ACTION_SEGMENT_ALLOC,
+  UL_DRIVER_SEGMENT_FREE = UL_ACTION_SEGMENT_FREE,
+  UL_DRIVER_SEGMENT_MAP = UL_ACTION_SEGMENT_MAP,
+  UL_DRIVER_SEGMENT_UNMAP = UL_ACTION_SEGMENT_UNMAP,
+} ul_driver_call_kind;
+
+typedef struct ul_driver_call {
+  uint64_t address;
+  uint64_t bytes;
+  uint32_t stream;
+  uint8_t kind; /* ul_driver_call_kind; refused calls are counted in the outcome, not listed */
+} ul_driver_call;
+
+/* What one event did. calls belongs to the model and lives until its next operation. */
+typedef struct ul_outcome {
+  uint8_t result; /* ul_outcome_result */
+  uint64_t address;
+  uint64_t block_bytes;
+  uint64_t segment_bytes; /* what the driver was, or would have been, asked for */
+  uint32_t refusals;      /* driver calls refused during this event */
+  uint32_t retries;       /* attempts after a full flush: num_alloc_retries */
+  uint32_t call_count;
+  const ul_driver_call *calls; /* in order */
+  const char *reason;          /* REJECTED or BROKEN: a phrase, static storage */
+} ul_outcome;
+
+/* Sums over the blocks, kept up to date by every event (design: where every reserved byte goes). */
+typedef struct ul_totals {
+  uint64_t reserved_bytes;
+  uint64_t allocated_bytes;    /* blocks the program holds */
+  uint64_t active_bytes;       /* those and the ones that wait for other streams */
+  uint64_t requested_bytes;    /* PyTorch's: requests of active blocks */
+  uint64_t live_bytes;         /* requests of the blocks the program holds */
+  uint64_t live_rounded_bytes; /* the same requests rounded by release and settings */
+  uint64_t releasable_bytes;   /* inactive, empty_cache would give it back now */
+  uint64_t held_bytes;    /* inactive, pinned by no block, but its private pool forbids release */
+  uint64_t segment_count; /* cudaMalloc segments */
+} ul_totals;
+
+/* Environment facts of one event, taken from a recording: the driver's answers in order. The model
+ * asks for memory: an ALLOC or MAP grant at the cursor is its answer, a FREE or UNMAP there means
+ * that the driver refused. When the list is used up, a request is refused if refuse_rest is set and
+ * otherwise placed by the model's own policy. */
+typedef struct ul_grants {
+  const ul_driver_call *calls;
+  size_t count;
+  int refuse_rest;
+} ul_grants;
+
+/* Statistics under PyTorch's own names: "reserved_bytes.all.peak". */
+typedef struct ul_stat {
+  const char *name; /* static storage */
+  uint64_t value;
+} ul_stat;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+UL_API ul_status ul_model_create(ul_model **out, const ul_model_options *options,
+                                 ul_error *err) UL_MUST_USE;
+/* NULL is accepted. */
+UL_API void ul_model_destroy(ul_model *model);
+
+/* Starts from state instead of empty; only before the first event. Handles in it may be freed by
+ * later events. UL_E_INVALID if the state breaks its invariants. */
+UL_API ul_status ul_model_load(ul_model *model, const ul_state *state, ul_error *err) UL_MUST_USE;
+
+/* Applies one event. grants may be NULL: the model's own driver answers. */
+UL_API ul_status ul_model_apply(ul_model *model, const ul_event *event, const ul_grants *grants,
+                                ul_outcome *outcome, ul_error *err) UL_MUST_USE;
+
+/* An independent copy: the counterfactual from here on. */
+UL_API ul_status ul_model_clone(ul_model **out, const ul_model *model, ul_error *err) UL_MUST_USE;
+
+/* Current sums; the pointer stays valid and current until destroy. */
+UL_API const ul_totals *ul_model_totals(const ul_model *model);
+
+/* Fills up to capacity statistics and returns how many there are. */
+UL_API size_t ul_model_stats(const ul_model *model, ul_stat *out, size_t capacity);
+
+/* The state now, in address order. *out borrows from the model until its next operation. */
+UL_API ul_status ul_model_state(ul_model *model, ul_state *out, ul_error *err) UL_MUST_USE;
+
+/* Checks every invariant of the state (docs/model.md); UL_E_STATE names the first that fails. */
+UL_API ul_status ul_model_check(const ul_model *model, ul_error *err) UL_MUST_USE;
+
+/* What a request of this size is rounded to under the model's release and settings. */
+UL_API uint64_t ul_model_round(const ul_model *model, uint64_t requested_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
