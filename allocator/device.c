@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "allocator/device.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+/* Invented addresses start where no real device or range lies, so that they can never be mistaken
+ * for recorded ones. */
+#define RISING_BASE    (UINT64_C(1) << 60)
+#define FIRST_FIT_BASE UINT64_C(0)
+/* First fit keeps ranges apart from segments, as drivers do. */
+#define RANGE_BASE (UINT64_C(1) << 44)
+
+void ul_device_init(ul_device *device, const ul_model_options *options) {
+  memset(device, 0, sizeof(*device));
+  device->capacity_bytes = options->device_bytes;
+  device->external_bytes = options->external_bytes;
+  device->policy = options->address_policy;
+  device->next_address = RISING_BASE;
+}
+
+void ul_device_release(ul_device *device) {
+  UL_VEC_RELEASE(&device->spans);
+}
+
+int ul_device_copy(ul_device *to, const ul_device *from) {
+  *to = *from;
+  memset(&to->spans, 0, sizeof(to->spans));
+  to->grants = NULL;
+  if (!UL_VEC_RESERVE(&to->spans, from->spans.count))
+    return 0;
+  if (from->spans.count)
+    memcpy(to->spans.items, from->spans.items, from->spans.count * sizeof(ul_device_span));
+  to->spans.count = from->spans.count;
+  return 1;
+}
+
+/* Index of the first span that ends above address. */
+static size_t span_above(const ul_device *device, uint64_t address) {
+  size_t low = 0, high = device->spans.count;
+
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const ul_device_span *span = &device->spans.items[middle];
+    if (span->address + span->bytes <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static int insert_span(ul_device *device, size_t at, uint64_t address, uint64_t bytes) {
+  ul_device_span *spans;
+
+  if (!UL_VEC_RESERVE(&device->spans, 1))
+    return 0;
+  spans = device->spans.items;
+  memmove(&spans[at + 1], &spans[at], (device->spans.count - at) * sizeof(*spans));
+  spans[at].address = address;
+  spans[at].bytes = bytes;
+  device->spans.count++;
+  return 1;
+}
+
+static ul_device_answer place(ul_device *device, uint64_t base, uint64_t bytes, uint64_t *address) {
+  uint64_t at = base;
+  size_t i;
+
+  if (device->policy == UL_ADDRESS_RISING) {
+    *address = device->next_address;
+    device->next_address += ul_round_up(bytes, UL_MIB * 2);
+    return UL_DEVICE_GRANTED;
+  }
+  for (i = span_above(device, at); i < device->spans.count; i++) {
+    const ul_device_span *span = &device->spans.items[i];
+    if (span->address > at && span->address - at >= bytes)
+      break;
+    at = span->address + ul_round_up(span->bytes, UL_MIB * 2);
+  }
+  if (!insert_span(device, i, at, bytes))
+    return UL_DEVICE_NOMEM;
+  *address = at;
+  return UL_DEVICE_GRANTED;
+}
+
+static void forget_span(ul_device *device, uint64_t address) {
+  size_t i;
+
+  if (device->policy == UL_ADDRESS_RISING)
+    return;
+  i = span_above(device, address);
+  if (i == device->spans.count || device->spans.items[i].address != address)
+    return;
+  device->spans.count--;
+  memmove(&device->spans.items[i], &device->spans.items[i + 1],
+          (device->spans.count - i) * sizeof(ul_device_span));
+}
+
+int ul_device_take(ul_device *device, uint64_t address, uint64_t bytes) {
+  device->used_bytes += bytes;
+  if (device->policy == UL_ADDRESS_RISING)
+    return 1;
+  return insert_span(device, span_above(device, address), address, bytes);
+}
+
+static int over_capacity(const ul_device *device, uint64_t bytes) {
+  uint64_t taken = device->used_bytes + device->external_bytes;
+
+  return device->capacity_bytes &&
+         (taken > device->capacity_bytes || bytes > device->capacity_bytes - taken);
+}
+
+/* What the recording says about this request: an answer, or NULL to ask the policy. */
+static const ul_driver_call *recorded_answer(ul_device *device, int kind, int *refused) {
+  const ul_grants *grants = device->grants;
+
+  *refused = 0;
+  if (!grants)
+    return NULL;
+  if (device->grant >= grants->count) {
+    *refused = grants->refuse_rest;
+    return NULL;
+  }
+  if (grants->calls[device->grant].kind == kind)
+    return &grants->calls[device->grant];
+  *refused = grants->calls[device->grant].kind == UL_DRIVER_SEGMENT_FREE ||
+             grants->calls[device->grant].kind == UL_DRIVER_SEGMENT_UNMAP;
+  return NULL;
+}
+
+ul_device_answer ul_device_malloc(ul_device *device, uint64_t bytes, uint64_t *address) {
+  int refused;
+  const ul_driver_call *recorded = recorded_answer(device, UL_DRIVER_SEGMENT_ALLOC, &refused);
+  ul_device_answer answer;
+
+  if (refused || (!device->grants && over_capacity(device, bytes)))
+    return UL_DEVICE_REFUSED;
+  if (recorded && recorded->bytes == bytes) {
+    device->grant++;
+    device->used_bytes += bytes;
+    *address = recorded->address;
+    return UL_DEVICE_GRANTED;
+  }
+  answer = place(device, FIRST_FIT_BASE, bytes, address);
+  if (answer == UL_DEVICE_GRANTED)
+    device->used_bytes += bytes;
+  return answer;
+}
+
+static void note_release(ul_device *device, int kind, uint64_t address) {
+  const ul_grants *grants = device->grants;
+
+  if (grants && device->grant < grants->count && grants->calls[device->grant].kind == kind &&
+      grants->calls[device->grant].address == address)
+    device->grant++;
+}
+
+void ul_device_free(ul_device *device, uint64_t address, uint64_t bytes) {
+  device->used_bytes -= bytes;
+  forget_span(device, address);
+  note_release(device, UL_DRIVER_SEGMENT_FREE, address);
+}
+
+ul_device_answer ul_device_reserve(ul_device *device, uint64_t bytes, uint64_t *address) {
+  int refused;
+  const ul_driver_call *recorded = recorded_answer(device, UL_DRIVER_SEGMENT_MAP, &refused);
+
+  if (recorded) {
+    *address = recorded->address;
+    return UL_DEVICE_GRANTED;
+  }
+  return place(device, RANGE_BASE, bytes, address);
+}
+
+void ul_device_unreserve(ul_device *device, uint64_t address) {
+  forget_span(device, address);
+}
+
+ul_device_answer ul_device_map(ul_device *device, uint64_t address, uint64_t bytes) {
+  int refused;
+  const ul_driver_call *recorded = recorded_answer(device, UL_DRIVER_SEGMENT_MAP, &refused);
+
+  (void)address;
+  if (refused || (!device->grants && over_capacity(device, bytes)))
+    return UL_DEVICE_REFUSED;
+  if (recorded)
+    device->grant++;
+  device->used_bytes += bytes;
+  return UL_DEVICE_GRANTED;
+}
+
+void ul_device_unmap(ul_device *device, uint64_t address, uint64_t bytes) {
+  device->used_bytes -= bytes;
+  note_release(device, UL_DRIVER_SEGMENT_UNMAP, address);
+}
+
+void ul_device_after_flush(ul_device *device) {
+  const ul_grants *grants = device->grants;
+
+  while (grants && device->grant < grants->count &&
+         (grants->calls[device->grant].kind == UL_DRIVER_SEGMENT_FREE ||
+          grants->calls[device->grant].kind == UL_DRIVER_SEGMENT_UNMAP))
+    device->grant++;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The modelled driver of one device: capacity, addresses, and the answers that a recording says it
+ * gave. Charges exactly what is asked (all requests are multiples of 2 MiB: allocator-spec 10.2).
+ */
+#ifndef UL_ALLOCATOR_DEVICE_H
+#define UL_ALLOCATOR_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "ullage/model.h"
+
+typedef struct ul_device_span {
+  uint64_t address, bytes;
+} ul_device_span;
+
+typedef struct ul_device {
+  uint64_t capacity_bytes; /* 0: unlimited */
+  uint64_t external_bytes;
+  uint64_t used_bytes;
+  ul_address_policy policy;
+  uint64_t next_address;        /* rising */
+  UL_VEC(ul_device_span) spans; /* first fit: taken address space, in order */
+  const ul_grants *grants;      /* of the event being applied; NULL: none */
+  size_t grant;                 /* the next one */
+} ul_device;
+
+typedef enum ul_device_answer {
+  UL_DEVICE_GRANTED,
+  UL_DEVICE_REFUSED,
+  UL_DEVICE_NOMEM, /* of this machine */
+} ul_device_answer;
+
+void ul_device_init(ul_device *device, const ul_model_options *options);
+void ul_device_release(ul_device *device);
+int ul_device_copy(ul_device *to, const ul_device *from); /* 0 without memory */
+
+/* cudaMalloc. */
+ul_device_answer ul_device_malloc(ul_device *device, uint64_t bytes, uint64_t *address);
+
+/* cudaFree. */
+void ul_device_free(ul_device *device, uint64_t address, uint64_t bytes);
+
+/* cuMemAddressReserve: address space only. A recording's next mapping tells where it was. */
+ul_device_answer ul_device_reserve(ul_device *device, uint64_t bytes, uint64_t *address);
+
+/* cuMemAddressFree of a whole range. */
+void ul_device_unreserve(ul_device *device, uint64_t address);
+
+/* cuMemCreate + cuMemMap of bytes at address, and the reverse. */
+ul_device_answer ul_device_map(ul_device *device, uint64_t address, uint64_t bytes);
+void ul_device_unmap(ul_device *device, uint64_t address, uint64_t bytes);
+
+/* After a full flush the driver is asked again: the recorded releases are behind us. */
+void ul_device_after_flush(ul_device *device);
+
+/* Memory taken before the first event. Returns 0 without memory. */
+int ul_device_take(ul_device *device, uint64_t address, uint64_t bytes);
+
+#endif

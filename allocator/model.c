@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The public model interface over the table of backends. */
+#include "allocator/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+extern const ul_model_ops ul_model_native;
+
+const ul_model_ops *const ul_model_table[] = {&ul_model_native, NULL};
+
+struct ul_model {
+  const ul_model_ops *ops;
+  void *state;
+};
+
+static const ul_model_ops *find_backend(const char *name) {
+  size_t i;
+
+  for (i = 0; ul_model_table[i]; i++) {
+    if (!name || strcmp(name, ul_model_table[i]->name) == 0)
+      return ul_model_table[i];
+  }
+  return NULL;
+}
+
+/* Options of an older caller are shorter; what it does not know is zero. */
+static ul_model_options full_options(const ul_model_options *options) {
+  ul_model_options full = {0};
+
+  if (options)
+    memcpy(&full, options, options->size < sizeof(full) ? options->size : sizeof(full));
+  full.size = sizeof(full);
+  return full;
+}
+
+ul_status ul_model_create(ul_model **out, const ul_model_options *options, ul_error *err) {
+  const ul_model_options full = full_options(options);
+  const ul_model_ops *ops = find_backend(full.backend);
+  ul_model *model;
+  ul_status status;
+
+  if (!out)
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_create: out is NULL");
+  if (!ops)
+    return ul_fail(err, UL_E_SETTING, 0, "unknown allocator backend '%s'", full.backend);
+  model = malloc(sizeof(*model));
+  if (!model)
+    return ul_fail_nomem(err, "the allocator model");
+  model->ops = ops;
+  status = ops->create(&model->state, &full, err);
+  if (status != UL_OK) {
+    free(model);
+    return status;
+  }
+  *out = model;
+  return UL_OK;
+}
+
+void ul_model_destroy(ul_model *model) {
+  if (!model)
+    return;
+  model->ops->destroy(model->state);
+  free(model);
+}
+
+ul_status ul_model_load(ul_model *model, const ul_state *state, ul_error *err) {
+  if (!model || !state)
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_load: NULL argument");
+  return model->ops->load(model->state, state, err);
+}
+
+ul_status ul_model_apply(ul_model *model, const ul_event *event, const ul_grants *grants,
+                         ul_outcome *outcome, ul_error *err) {
+  if (!model || !event || !outcome)
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_apply: NULL argument");
+  return model->ops->apply(model->state, event, grants, outcome, err);
+}
+
+ul_status ul_model_clone(ul_model **out, const ul_model *model, ul_error *err) {
+  ul_model *copy;
+  ul_status status;
+
+  if (!out || !model)
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_clone: NULL argument");
+  copy = malloc(sizeof(*copy));
+  if (!copy)
+    return ul_fail_nomem(err, "a copy of the allocator model");
+  copy->ops = model->ops;
+  status = model->ops->clone(&copy->state, model->state, err);
+  if (status != UL_OK) {
+    free(copy);
+    return status;
+  }
+  *out = copy;
+  return UL_OK;
+}
+
+const ul_totals *ul_model_totals(const ul_model *model) {
+  return model->ops->totals(model->state);
+}
+
+size_t ul_model_stats(const ul_model *model, ul_stat *out, size_t capacity) {
+  return model->ops->stats(model->state, out, capacity);
+}
+
+ul_status ul_model_state(ul_model *model, ul_state *out, ul_error *err) {
+  if (!model || !out)
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_state: NULL argument");
+  return model->ops->visit(model->state, out, err);
+}
+
+ul_status ul_model_check(const ul_model *model, ul_error *err) {
+  if (!model)
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_check: NULL argument");
+  return model->ops->check(model->state, err);
+}
+
+uint64_t ul_model_round(const ul_model *model, uint64_t requested_bytes) {
+  return model->ops->round(model->state, requested_bytes);
+}
+
+ul_status ul_model_asker(const ul_model *model, const ul_event *event, ul_asker_view *out,
+                         ul_error *err) {
+  return model->ops->asker(model->state, event, out, err);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* What the replay needs of allocator models beyond the public ullage/model.h: the table of
+ * backends, the releases as rule sets, and a look at free memory for the asker's view. */
+#ifndef UL_ALLOCATOR_MODEL_H
+#define UL_ALLOCATOR_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ullage/model.h"
+
+/* Inactive bytes as the request of an ALLOC event sees them before the driver is asked. */
+typedef struct ul_asker_view {
+  uint64_t rounded_bytes;
+  uint64_t pool_bound_bytes, stream_bound_bytes, rule_bound_bytes, extended_bytes, soft_bytes,
+      hard_bytes;
+} ul_asker_view;
+
+/* One backend. state is its own; the table is const and shared. Semantics as in ullage/model.h. */
+typedef struct ul_model_ops {
+  const char *name;
+  const char *summary;
+  ul_status (*create)(void **state, const ul_model_options *options, ul_error *err);
+  void (*destroy)(void *state);
+  ul_status (*load)(void *state, const ul_state *from, ul_error *err);
+  ul_status (*apply)(void *state, const ul_event *event, const ul_grants *grants,
+                     ul_outcome *outcome, ul_error *err);
+  ul_status (*clone)(void **out, const void *state, ul_error *err);
+  const ul_totals *(*totals)(const void *state);
+  size_t (*stats)(const void *state, ul_stat *out, size_t capacity);
+  ul_status (*visit)(void *state, ul_state *out, ul_error *err);
+  ul_status (*check)(const void *state, ul_error *err);
+  uint64_t (*round)(const void *state, uint64_t requested_bytes);
+  ul_status (*asker)(const void *state, const ul_event *event, ul_asker_view *out, ul_error *err);
+} ul_model_ops;
+
+/* NULL-terminated. */
+extern const ul_model_ops *const ul_model_table[];
+
+ul_status ul_model_asker(const ul_model *model, const ul_event *event, ul_asker_view *out,
+                         ul_error *err);
+
+/* What decides between releases for one recording: which rules can matter in it. */
+typedef struct ul_rule_relevance {
+  int expandable; /* the option is on, or expandable memory is there */
+  int private_pools;
+  int divisions;
+} ul_rule_relevance;
+
+enum { UL_RELEASE_NAME_BYTES = 8, UL_RULE_SET_RELEASES = 32 };
+
+/* Releases that behave alike for one recording, oldest first. */
+typedef struct ul_rule_set {
+  size_t count;
+  const char *releases[UL_RULE_SET_RELEASES]; /* static storage */
+} ul_rule_set;
+
+/* Groups the releases oldest ... newest (major * 100 + minor; newest 0: no bound) into rule sets,
+ * those of the oldest releases first. Returns how many there are, at most capacity. */
+size_t ul_rule_sets(uint16_t oldest, uint16_t newest, const ul_rule_relevance *relevance,
+                    ul_rule_set *out, size_t capacity);
+
+/* The modelled release that stands for torch ("2.9.1+cu128" -> "2.9"); *nearest is 1 if it is not
+ * that very release. */
+ul_status ul_release_name(const char **out, const char *torch, int *nearest, ul_error *err);
+
+#endif

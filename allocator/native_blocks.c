@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks, segments, lanes and pools of the native allocator, and the sums over free memory. */
+#include <string.h>
+
+#include "allocator/native.h"
+
+uint32_t native_block_new(native *n) {
+  native_block blank = {0};
+  uint32_t index = n->dead_block;
+
+  if (index) {
+    n->dead_block = n->blocks.items[index].next;
+    n->blocks.items[index] = blank;
+    return index;
+  }
+  if (!n->blocks.count && !UL_VEC_PUSH(&n->blocks, blank))
+    return 0;
+  if (n->blocks.count >= UINT32_MAX || !UL_VEC_PUSH(&n->blocks, blank))
+    return 0;
+  return (uint32_t)(n->blocks.count - 1);
+}
+
+void native_block_delete(native *n, uint32_t block) {
+  n->blocks.items[block].flags = BLOCK_DEAD;
+  n->blocks.items[block].next = n->dead_block;
+  n->dead_block = block;
+}
+
+void native_block_number(native *n, uint32_t block) {
+  if (n->profile->tie == UL_TIE_BLOCK)
+    n->blocks.items[block].tie = ++n->block_number;
+}
+
+void native_block_retie(native *n, uint32_t block) {
+  native_block *b = &n->blocks.items[block];
+  const native_segment *segment = &n->segments.items[b->segment];
+
+  if (n->profile->tie != UL_TIE_BLOCK)
+    b->tie = segment->tie_base + (b->address - segment->address);
+}
+
+uint32_t native_pool_of(native *n, uint32_t pool) {
+  native_pool fresh = {0};
+  size_t i;
+
+  for (i = 0; i < n->pools.count; i++) {
+    if (n->pools.items[i].id == pool)
+      return (uint32_t)i + 1;
+  }
+  fresh.id = pool;
+  if (!UL_VEC_PUSH(&n->pools, fresh))
+    return 0;
+  return (uint32_t)n->pools.count;
+}
+
+uint32_t native_lane_of(native *n, uint32_t pool, uint32_t stream, int small) {
+  uint32_t index = native_pool_of(n, pool);
+  native_lane fresh = {0};
+  native_pool *p;
+
+  if (!index)
+    return 0;
+  p = &n->pools.items[index - 1];
+  if (stream < p->lanes[small].count && p->lanes[small].items[stream])
+    return p->lanes[small].items[stream];
+  if (!n->lanes.count && !UL_VEC_PUSH(&n->lanes, fresh))
+    return 0;
+  fresh.pool = index - 1;
+  fresh.stream = stream;
+  fresh.small = (uint8_t)small;
+  if (!UL_VEC_PUSH(&n->lanes, fresh))
+    return 0;
+  while (p->lanes[small].count <= stream) {
+    if (!UL_VEC_PUSH(&p->lanes[small], 0))
+      return 0;
+  }
+  p->lanes[small].items[stream] = (uint32_t)(n->lanes.count - 1);
+  return p->lanes[small].items[stream];
+}
+
+uint32_t native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_t lane,
+                            int expandable) {
+  native_segment fresh = {0};
+  uint32_t index = n->dead_segment;
+
+  if (index) {
+    n->dead_segment = n->segments.items[index].first_block;
+  } else {
+    if (!n->segments.count && !UL_VEC_PUSH(&n->segments, fresh))
+      return 0;
+    if (!UL_VEC_PUSH(&n->segments, fresh))
+      return 0;
+    index = (uint32_t)(n->segments.count - 1);
+  }
+  fresh.address = address;
+  fresh.bytes = bytes;
+  fresh.lane = lane;
+  fresh.expandable = (uint8_t)expandable;
+  fresh.alive = 1;
+  fresh.registration = ++n->segment_number;
+  /* By address: ties are addresses. By segment: a running sum of sizes keeps all blocks of an
+   * older segment below all blocks of a newer one. */
+  fresh.tie_base = n->profile->tie == UL_TIE_SEGMENT ? n->segment_ties : address;
+  n->segment_ties += bytes;
+  n->segments.items[index] = fresh;
+  return index;
+}
+
+void native_segment_delete(native *n, uint32_t segment) {
+  n->segments.items[segment].alive = 0;
+  n->segments.items[segment].first_block = n->dead_segment;
+  n->dead_segment = segment;
+}
+
+int native_is_free(const native_block *block) {
+  return !(block->flags & (BLOCK_ALLOCATED | BLOCK_PENDING | BLOCK_UNMAPPED | BLOCK_DEAD));
+}
+
+int native_slot(const native *n, const native_block *block) {
+  return n->lanes.items[n->segments.items[block->segment].lane].small ? UL_SLOT_SMALL
+                                                                      : UL_SLOT_LARGE;
+}
+
+/* Bytes of a free block that a release could give back: all of a whole segment, the whole units
+ * of an expandable one. */
+static uint64_t returnable(const native *n, const native_block *b) {
+  if (n->segments.items[b->segment].expandable)
+    return native_whole_units(n, b);
+  return b->prev || b->next ? 0 : b->bytes;
+}
+
+static uint64_t *returnable_total(native *n, const native_block *b) {
+  const native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
+  const native_pool *pool = &n->pools.items[lane->pool];
+
+  return pool->id && !pool->freeable ? &n->totals.held_bytes : &n->totals.releasable_bytes;
+}
+
+int native_put_free(native *n, uint32_t block) {
+  native_block *b = &n->blocks.items[block];
+  ul_free_entry entry = {b->bytes, b->tie, block};
+  native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
+
+  if (!ul_free_set_insert(&lane->free, entry))
+    return 0;
+  *returnable_total(n, b) += returnable(n, b);
+  return 1;
+}
+
+void native_take_free(native *n, uint32_t block) {
+  native_block *b = &n->blocks.items[block];
+  native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
+
+  ul_free_set_remove(&lane->free, b->bytes, b->tie);
+  *returnable_total(n, b) -= returnable(n, b);
+}
+
+int native_put_unmapped(native *n, uint32_t block) {
+  native_block *b = &n->blocks.items[block];
+  ul_free_entry entry = {0, b->address, block};
+  native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
+
+  b->flags = BLOCK_UNMAPPED;
+  return ul_free_set_insert(&lane->unmapped, entry);
+}
+
+void native_take_unmapped(native *n, uint32_t block) {
+  native_block *b = &n->blocks.items[block];
+  native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
+
+  ul_free_set_remove(&lane->unmapped, 0, b->address);
+}
+
+void native_recount(native *n) {
+  size_t i;
+
+  n->totals.releasable_bytes = n->totals.held_bytes = 0;
+  for (i = 1; i < n->blocks.count; i++) {
+    const native_block *b = &n->blocks.items[i];
+    if (native_is_free(b))
+      *returnable_total(n, b) += returnable(n, b);
+  }
+}
+
+int native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream) {
+  ul_driver_call call = {address, bytes, stream, (uint8_t)kind};
+
+  return UL_VEC_PUSH(&n->calls, call);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The invariants of the native allocator's state (allocator-spec Appendix B), recomputed from the
+ * blocks and compared with everything that is kept up to date by increments. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "allocator/native.h"
+#include "allocator/sizing.h"
+#include "base/error.h"
+
+/* Sums found by walking. */
+struct found {
+  ul_totals totals;
+  uint64_t inactive_split, inactive_split_bytes;
+  uint64_t free_blocks, unmapped_blocks;
+};
+
+static ul_status broken(ul_error *err, const char *rule, uint64_t expected, uint64_t found) {
+  return ul_fail(err, UL_E_STATE, 0, "model invariant: %s: expected %" PRIu64 ", found %" PRIu64,
+                 rule, expected, found);
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
+static void count_block(const native *n, const native_segment *segment, const native_block *b,
+                        struct found *f) {
+  const native_pool *pool = &n->pools.items[n->lanes.items[segment->lane].pool];
+  uint64_t request = least(b->requested_bytes, b->bytes), back;
+
+  if (b->flags & BLOCK_UNMAPPED) {
+    f->unmapped_blocks++;
+    return;
+  }
+  f->totals.reserved_bytes += b->bytes;
+  if (native_is_free(b)) {
+    f->free_blocks++;
+    back = segment->expandable ? native_whole_units(n, b) : b->prev || b->next ? 0 : b->bytes;
+    if (pool->id && !pool->freeable)
+      f->totals.held_bytes += back;
+    else
+      f->totals.releasable_bytes += back;
+    if (!segment->expandable && (b->prev || b->next)) {
+      f->inactive_split++;
+      f->inactive_split_bytes += b->bytes;
+    }
+    return;
+  }
+  f->totals.active_bytes += b->bytes;
+  f->totals.requested_bytes += b->requested_bytes;
+  if (b->flags & BLOCK_ALLOCATED) {
+    f->totals.allocated_bytes += b->bytes;
+    f->totals.live_bytes += request;
+    f->totals.live_rounded_bytes +=
+        least(ul_round_request(request, &n->settings, n->profile), b->bytes);
+  }
+}
+
+static ul_status check_chain(const native *n, uint32_t index, struct found *f, ul_error *err) {
+  const native_segment *segment = &n->segments.items[index];
+  const native_lane *lane = &n->lanes.items[segment->lane];
+  uint64_t at = segment->address;
+  uint32_t block, last = 0;
+
+  for (block = segment->first_block; block; last = block, block = n->blocks.items[block].next) {
+    const native_block *b = &n->blocks.items[block];
+    const native_block *before = &n->blocks.items[last];
+    if (b->address != at || b->prev != last || b->segment != index)
+      return broken(err, "blocks tile their segment", at, b->address);
+    if (last && native_is_free(b) && native_is_free(before))
+      return broken(err, "free neighbours are merged", 0, b->address);
+    if (last && (b->flags & BLOCK_UNMAPPED) && (before->flags & BLOCK_UNMAPPED))
+      return broken(err, "unmapped neighbours are merged", 0, b->address);
+    if (native_is_free(b)) {
+      ul_free_at where;
+      const ul_free_entry *e = ul_free_set_lower_bound(&lane->free, b->bytes, &where);
+      while (e && e->bytes == b->bytes && e->block != block)
+        e = ul_free_set_next(&lane->free, &where);
+      if (!e || e->block != block || e->tie != b->tie)
+        return broken(err, "free blocks are in their set", b->address, 0);
+    }
+    count_block(n, segment, b, f);
+    at += b->bytes;
+  }
+  if (at != segment->address + segment->bytes)
+    return broken(err, "blocks end with their segment", segment->address + segment->bytes, at);
+  if (!segment->expandable)
+    f->totals.segment_count++;
+  return UL_OK;
+}
+
+static ul_status check_statistics(const native *n, const struct found *f, ul_error *err) {
+  const ul_statistics *s = &n->statistics;
+  const struct {
+    ul_stat_array array;
+    uint64_t value;
+    const char *rule;
+  } rows[] = {
+      {UL_STAT_RESERVED_BYTES, f->totals.reserved_bytes, "reserved_bytes"},
+      {UL_STAT_ACTIVE_BYTES, f->totals.active_bytes, "active_bytes"},
+      {UL_STAT_ALLOCATED_BYTES, f->totals.allocated_bytes, "allocated_bytes"},
+      {UL_STAT_REQUESTED_BYTES, f->totals.requested_bytes, "requested_bytes"},
+      {UL_STAT_SEGMENT, f->totals.segment_count, "segment"},
+      {UL_STAT_INACTIVE_SPLIT, f->inactive_split, "inactive_split"},
+      {UL_STAT_INACTIVE_SPLIT_BYTES, f->inactive_split_bytes, "inactive_split_bytes"},
+  };
+  size_t i;
+
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    const ul_stat_values *v = s->arrays[rows[i].array];
+    if (v[UL_SLOT_ALL].current != rows[i].value)
+      return broken(err, rows[i].rule, rows[i].value, v[UL_SLOT_ALL].current);
+    if (v[UL_SLOT_SMALL].current + v[UL_SLOT_LARGE].current != v[UL_SLOT_ALL].current)
+      return broken(err, "small and large pool make all", v[UL_SLOT_ALL].current,
+                    v[UL_SLOT_SMALL].current + v[UL_SLOT_LARGE].current);
+  }
+  return UL_OK;
+}
+
+ul_status native_check(const void *state, ul_error *err) {
+  const native *n = state;
+  struct found f;
+  uint64_t in_sets = 0, in_unmapped = 0;
+  size_t i;
+
+  memset(&f, 0, sizeof(f));
+  for (i = 1; i < n->segments.count; i++) {
+    if (n->segments.items[i].alive)
+      UL_TRY(check_chain(n, (uint32_t)i, &f, err));
+  }
+  for (i = 1; i < n->lanes.count; i++) {
+    in_sets += n->lanes.items[i].free.count;
+    in_unmapped += n->lanes.items[i].unmapped.count;
+  }
+  if (in_sets != f.free_blocks)
+    return broken(err, "free sets hold the free blocks and no others", f.free_blocks, in_sets);
+  if (in_unmapped != f.unmapped_blocks)
+    return broken(err, "unmapped sets hold the unmapped blocks", f.unmapped_blocks, in_unmapped);
+  if (memcmp(&f.totals, &n->totals, sizeof(f.totals)) != 0)
+    return ul_fail(err, UL_E_STATE, 0,
+                   "model invariant: totals: releasable %" PRIu64 "/%" PRIu64 ", held %" PRIu64
+                   "/%" PRIu64 ", live %" PRIu64 "/%" PRIu64 ", rounded %" PRIu64 "/%" PRIu64
+                   ", reserved %" PRIu64 "/%" PRIu64,
+                   f.totals.releasable_bytes, n->totals.releasable_bytes, f.totals.held_bytes,
+                   n->totals.held_bytes, f.totals.live_bytes, n->totals.live_bytes,
+                   f.totals.live_rounded_bytes, n->totals.live_rounded_bytes,
+                   f.totals.reserved_bytes, n->totals.reserved_bytes);
+  return check_statistics(n, &f, err);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* The native allocator's state as a public record: loading it, showing it, checking it, and the
+ * asker's view of free memory. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/native.h"
+#include "allocator/sizing.h"
+#include "base/error.h"
+#include "base/units.h"
+
+/* ---- loading ---- */
+
+static uint64_t least(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
+/* Counts an active block in, as if it had just been handed out. */
+static void count_active(native *n, const native_block *b, int slot) {
+  uint64_t request = least(b->requested_bytes, b->bytes);
+
+  ul_stat_increase(&n->statistics, UL_STAT_ACTIVE, slot, 1);
+  ul_stat_increase(&n->statistics, UL_STAT_ACTIVE_BYTES, slot, b->bytes);
+  ul_stat_increase(&n->statistics, UL_STAT_REQUESTED_BYTES, slot, b->requested_bytes);
+  n->totals.active_bytes += b->bytes;
+  n->totals.requested_bytes += b->requested_bytes;
+  if (!(b->flags & BLOCK_ALLOCATED))
+    return;
+  ul_stat_increase(&n->statistics, UL_STAT_ALLOCATION, slot, 1);
+  ul_stat_increase(&n->statistics, UL_STAT_ALLOCATED_BYTES, slot, b->bytes);
+  if (b->bytes >= n->settings.max_split_bytes)
+    ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_ALLOCATIONS], 1);
+  n->totals.allocated_bytes += b->bytes;
+  n->totals.live_bytes += request;
+  n->totals.live_rounded_bytes +=
+      least(ul_round_request(request, &n->settings, n->profile), b->bytes);
+}
+
+static int load_handle(native *n, uint32_t block, uint64_t handle) {
+  if (!handle)
+    return 1;
+  while (n->block_of.count <= handle) {
+    if (!UL_VEC_PUSH(&n->block_of, 0))
+      return 0;
+  }
+  n->block_of.items[handle] = block;
+  return 1;
+}
+
+/* Appends one block behind `last` (0: none); joins two free ones. Returns it, 0 without memory. */
+static uint32_t load_block(native *n, uint32_t segment, uint32_t last, const ul_block *from) {
+  uint32_t block;
+  native_block *b;
+
+  if (last && from->state == UL_BLOCK_INACTIVE && native_is_free(&n->blocks.items[last])) {
+    n->blocks.items[last].bytes += from->bytes;
+    return last;
+  }
+  block = native_block_new(n);
+  if (!block)
+    return 0;
+  b = &n->blocks.items[block];
+  b->address = from->address;
+  b->bytes = from->bytes;
+  b->requested_bytes = from->requested_bytes;
+  b->segment = segment;
+  b->prev = last;
+  b->stack = from->stack;
+  if (last)
+    n->blocks.items[last].next = block;
+  if (from->state == UL_BLOCK_ACTIVE_ALLOCATED)
+    b->flags = BLOCK_ALLOCATED;
+  else if (from->state == UL_BLOCK_ACTIVE_PENDING_FREE)
+    b->flags = BLOCK_PENDING;
+  if (b->flags && from->handle < (UINT64_C(1) << 28)) {
+    b->handle = (uint32_t)from->handle;
+    if (!load_handle(n, block, from->handle))
+      return 0;
+  }
+  if (b->flags == BLOCK_PENDING && !UL_VEC_PUSH(&n->pending, block))
+    return 0;
+  native_block_retie(n, block);
+  native_block_number(n, block);
+  return block;
+}
+
+/* Puts the free blocks of a chain that is complete into their sets and counts all of it. */
+static int settle_chain(native *n, uint32_t first, int expandable) {
+  uint32_t block;
+
+  for (block = first; block; block = n->blocks.items[block].next) {
+    native_block *b = &n->blocks.items[block];
+    const int slot = native_slot(n, b);
+    if (b->flags & BLOCK_UNMAPPED)
+      continue;
+    if (!native_is_free(b)) {
+      count_active(n, b, slot);
+      continue;
+    }
+    if (!native_put_free(n, block))
+      return 0;
+    if (!expandable && (b->prev || b->next)) {
+      ul_stat_increase(&n->statistics, UL_STAT_INACTIVE_SPLIT, slot, 1);
+      ul_stat_increase(&n->statistics, UL_STAT_INACTIVE_SPLIT_BYTES, slot, b->bytes);
+    }
+  }
+  return 1;
+}
+
+static ul_status check_loadable(const ul_state *from, const ul_segment *s, uint64_t end,
+                                ul_error *err) {
+  uint64_t at = s->address;
+  uint32_t i;
+
+  if (s->address < end || s->bytes == 0 || s->bytes > UINT64_MAX - s->address)
+    return ul_fail(err, UL_E_INVALID, 0, "state: segment at 0x%" PRIx64 " overlaps the one before",
+                   s->address);
+  if (s->first_block > from->block_count || s->block_count > from->block_count - s->first_block)
+    return ul_fail(err, UL_E_INVALID, 0, "state: segment at 0x%" PRIx64 " has no such blocks",
+                   s->address);
+  for (i = 0; i < s->block_count; i++) {
+    const ul_block *b = &from->blocks[s->first_block + i];
+    if (b->address != at || b->bytes == 0 || b->bytes > s->address + s->bytes - at)
+      return ul_fail(err, UL_E_INVALID, 0,
+                     "state: blocks do not tile the segment at 0x%" PRIx64 ": expected 0x%" PRIx64
+                     ", found 0x%" PRIx64,
+                     s->address, at, b->address);
+    at += b->bytes;
+  }
+  if (at != s->address + s->bytes)
+    return ul_fail(err, UL_E_INVALID, 0,
+                   "state: blocks of the segment at 0x%" PRIx64 " end at 0x%" PRIx64
+                   ", the segment at 0x%" PRIx64,
+                   s->address, at, s->address + s->bytes);
+  return UL_OK;
+}
+
+static int load_segment(native *n, const ul_state *from, const ul_segment *s) {
+  uint32_t lane = native_lane_of(n, s->pool, s->stream, s->is_small), segment, block = 0, i;
+  int slot;
+
+  if (!lane)
+    return 0;
+  segment = native_segment_new(n, s->address, s->bytes, lane, 0);
+  if (!segment || !ul_device_take(&n->device, s->address, s->bytes))
+    return 0;
+  n->segments.items[segment].stack = s->stack;
+  for (i = 0; i < s->block_count; i++) {
+    block = load_block(n, segment, block, &from->blocks[s->first_block + i]);
+    if (!block)
+      return 0;
+    if (!i)
+      n->segments.items[segment].first_block = block;
+  }
+  slot = s->is_small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
+  ul_stat_increase(&n->statistics, UL_STAT_SEGMENT, slot, 1);
+  ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, s->bytes);
+  if (s->bytes >= n->settings.max_split_bytes)
+    ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_SEGMENTS], 1);
+  n->totals.reserved_bytes += s->bytes;
+  n->totals.segment_count++;
+  return settle_chain(n, n->segments.items[segment].first_block, 0);
+}
+
+/* Appends an unmapped block to a range under construction. Returns it, 0 without memory. */
+static uint32_t load_unmapped(native *n, uint32_t range, uint32_t last, uint64_t address,
+                              uint64_t bytes) {
+  /* Any state that load_block does not join to its neighbour; it becomes unmapped right after. */
+  ul_block hole = {.address = address, .bytes = bytes, .state = UL_BLOCK_ACTIVE_ALLOCATED};
+  uint32_t block = load_block(n, range, last, &hole);
+
+  return block && native_put_unmapped(n, block) ? block : 0;
+}
+
+static int same_range(const native *n, const ul_segment *a, const ul_segment *b, uint64_t base,
+                      uint32_t lane) {
+  return b->is_expandable && b->pool == a->pool && b->stream == a->stream &&
+         b->is_small == a->is_small &&
+         b->address - base < native_range_bytes(n, &n->lanes.items[lane]);
+}
+
+/* All runs of one range, from the first of them on: mapped pieces with the holes between. Its
+ * real base lies a whole number of units below the first piece; nothing more is known of it, and
+ * nothing more matters. */
+static int load_range(native *n, const ul_state *from, uint32_t first, uint8_t *loaded) {
+  const ul_segment *s = &from->segments[first];
+  uint32_t lane = native_lane_of(n, s->pool, s->stream, s->is_small), range, block = 0, i, j;
+  const uint64_t base = s->address;
+  uint64_t at = base, bytes;
+  const int slot = s->is_small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
+
+  if (!lane)
+    return 0;
+  bytes = native_range_bytes(n, &n->lanes.items[lane]);
+  range = native_segment_new(n, base, bytes, lane, 1);
+  if (!range)
+    return 0;
+  n->segments.items[range].stack = s->stack;
+  for (i = first; i < from->segment_count; i++) {
+    const ul_segment *piece = &from->segments[i];
+    if (loaded[i] || !same_range(n, s, piece, base, lane))
+      continue;
+    loaded[i] = 1;
+    if (piece->address > at) {
+      block = load_unmapped(n, range, block, at, piece->address - at);
+      if (!block)
+        return 0;
+    }
+    for (j = 0; j < piece->block_count; j++) {
+      block = load_block(n, range, block, &from->blocks[piece->first_block + j]);
+      if (!block)
+        return 0;
+      if (!n->segments.items[range].first_block)
+        n->segments.items[range].first_block = block;
+    }
+    at = piece->address + piece->bytes;
+    n->device.used_bytes += piece->bytes;
+    ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, piece->bytes);
+    n->totals.reserved_bytes += piece->bytes;
+  }
+  if (at - base < bytes && !load_unmapped(n, range, block, at, bytes - (at - base)))
+    return 0;
+  return settle_chain(n, n->segments.items[range].first_block, 1);
+}
+
+ul_status native_load(void *state, const ul_state *from, ul_error *err) {
+  native *n = state;
+  uint8_t *loaded;
+  uint64_t end = 0;
+  uint32_t i;
+  int done = 1;
+
+  if (n->events || n->totals.reserved_bytes)
+    return ul_fail(err, UL_E_STATE, 0, "a state can only be loaded before the first event");
+  for (i = 0; i < from->segment_count; i++) {
+    UL_TRY(check_loadable(from, &from->segments[i], end, err));
+    end = from->segments[i].address + from->segments[i].bytes;
+  }
+  loaded = calloc((size_t)from->segment_count + 1, 1);
+  for (i = 0; loaded && done && i < from->segment_count; i++) {
+    if (loaded[i])
+      continue;
+    done = from->segments[i].is_expandable ? load_range(n, from, i, loaded)
+                                           : load_segment(n, from, &from->segments[i]);
+  }
+  done = done && loaded;
+  free(loaded);
+  return done ? UL_OK : ul_fail_nomem(err, "the allocator model's state");
+}
+
+/* ---- showing ---- */
+
+static int by_address(const void *a, const void *b) {
+  const ul_segment *x = a, *y = b;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int show_block(native *n, const native_block *b) {
+  ul_block shown = {.address = b->address,
+                    .bytes = b->bytes,
+                    .requested_bytes = b->requested_bytes,
+                    .handle = b->handle,
+                    .stack = b->stack,
+                    .state = UL_BLOCK_INACTIVE};
+
+  if (b->flags & BLOCK_ALLOCATED)
+    shown.state = UL_BLOCK_ACTIVE_ALLOCATED;
+  else if (b->flags & BLOCK_PENDING)
+    shown.state = UL_BLOCK_ACTIVE_PENDING_FREE;
+  return UL_VEC_PUSH(&n->shown_blocks, shown);
+}
+
+/* One shown segment for a cudaMalloc segment, one for each mapped run of a range. */
+static int show_segment(native *n, const native_segment *segment) {
+  const native_lane *lane = &n->lanes.items[segment->lane];
+  ul_segment shown = {0};
+  uint32_t block;
+
+  shown.stream = lane->stream;
+  shown.pool = n->pools.items[lane->pool].id;
+  shown.stack = segment->stack;
+  shown.registration = segment->registration;
+  shown.is_small = lane->small;
+  shown.is_expandable = segment->expandable;
+  for (block = segment->first_block; block; block = n->blocks.items[block].next) {
+    const native_block *b = &n->blocks.items[block];
+    if (b->flags & BLOCK_UNMAPPED)
+      continue;
+    if (!shown.block_count) {
+      shown.address = b->address;
+      shown.first_block = (uint32_t)n->shown_blocks.count;
+    }
+    shown.bytes += b->bytes;
+    shown.block_count++;
+    if (!show_block(n, b))
+      return 0;
+    if (!b->next || (n->blocks.items[b->next].flags & BLOCK_UNMAPPED)) {
+      if (!UL_VEC_PUSH(&n->shown_segments, shown))
+        return 0;
+      shown.bytes = 0;
+      shown.block_count = 0;
+    }
+  }
+  return 1;
+}
+
+ul_status native_visit(void *state, ul_state *out, ul_error *err) {
+  native *n = state;
+  size_t i;
+
+  n->shown_segments.count = 0;
+  n->shown_blocks.count = 0;
+  for (i = 1; i < n->segments.count; i++) {
+    if (n->segments.items[i].alive && !show_segment(n, &n->segments.items[i]))
+      return ul_fail_nomem(err, "the allocator model's state");
+  }
+  if (n->shown_segments.count)
+    qsort(n->shown_segments.items, n->shown_segments.count, sizeof(ul_segment), by_address);
+  out->segments = n->shown_segments.items;
+  out->segment_count = (uint32_t)n->shown_segments.count;
+  out->blocks = n->shown_blocks.items;
+  out->block_count = (uint32_t)n->shown_blocks.count;
+  return UL_OK;
+}
+
+/* ---- the asker's view ---- */
+
+ul_status native_asker(const void *state, const ul_event *event, ul_asker_view *out,
+                       ul_error *err) {
+  const native *n = state;
+  const uint64_t rounded = ul_round_request(event->bytes, &n->settings, n->profile);
+  const int small = rounded <= UL_SMALL_LIMIT_BYTES;
+  uint64_t too_small = 0;
+  uint32_t extended;
+  size_t i;
+
+  (void)err;
+  memset(out, 0, sizeof(*out));
+  out->rounded_bytes = rounded;
+  extended = native_growing_block(n, event->pool, event->stream, small, rounded);
+  for (i = 1; i < n->blocks.count; i++) {
+    const native_block *b = &n->blocks.items[i];
+    const native_lane *lane;
+    if (!native_is_free(b))
+      continue;
+    lane = &n->lanes.items[n->segments.items[b->segment].lane];
+    if (n->pools.items[lane->pool].id != event->pool || lane->small != small)
+      out->pool_bound_bytes += b->bytes;
+    else if (lane->stream != event->stream)
+      out->stream_bound_bytes += b->bytes;
+    else if (b->bytes >= rounded)
+      out->rule_bound_bytes += b->bytes;
+    else if (i == extended)
+      out->extended_bytes += b->bytes;
+    else
+      too_small += b->bytes;
+  }
+  if (too_small >= rounded)
+    out->soft_bytes = too_small;
+  else
+    out->hard_bytes = too_small;
+  return UL_OK;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What differs between releases of PyTorch's allocator, as data (tables/profiles.def). Rules are
+ * asked for by name; nothing else compares release numbers. */
+#ifndef UL_ALLOCATOR_PROFILE_H
+#define UL_ALLOCATOR_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ullage/error.h"
+
+/* Among free blocks of equal size on one stream. */
+typedef enum ul_tie_rule {
+  UL_TIE_ADDRESS, /* lowest address */
+  UL_TIE_BLOCK,   /* creation order of the block object */
+  UL_TIE_SEGMENT, /* creation order of the segment, then address */
+} ul_tie_rule;
+
+typedef struct ul_profile {
+  uint16_t release; /* major * 100 + minor */
+  const char *name; /* "2.9" */
+  ul_tie_rule tie;
+  uint8_t expandable;
+  uint8_t private_expandable;
+  uint8_t odd_single_division;
+  const char *evidence;
+} ul_profile;
+
+/* All profiles, oldest first. */
+const ul_profile *ul_profiles(size_t *count);
+
+/* The profile of a release as users write it: "2.9", "2.9.1", "2.9.1+cu128", "2.16.0a0+git12".
+ * NULL or "" is the newest. Releases beyond the table map to the nearest one; *nearest (may be
+ * NULL) then is 1. UL_E_SETTING if it is not a release. */
+ul_status ul_profile_find(const ul_profile **out, const char *torch, int *nearest, ul_error *err);
+
+#endif

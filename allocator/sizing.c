@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "allocator/sizing.h"
+
+#include "base/units.h"
+
+static unsigned log2_floor(uint64_t value) {
+  return 63u - (unsigned)__builtin_clzll(value);
+}
+
+/* PyTorch: roundup_power2_next_division. d divides the interval between two powers of two. */
+static uint64_t round_to_division(uint64_t bytes, uint32_t divisions) {
+  uint64_t floor, step, low;
+
+  if (!(bytes & (bytes - 1)))
+    return bytes;
+  floor = UINT64_C(1) << log2_floor(bytes);
+  step = floor >> log2_floor(divisions);
+  if (!step)
+    return floor << 1;
+  low = bytes & ~(step - 1);
+  return low == bytes ? bytes : low + step;
+}
+
+static uint32_t divisions_of(uint64_t bytes, const ul_settings *settings) {
+  unsigned log2 = log2_floor(bytes), index = log2 < 20 ? 0 : log2 - 20;
+
+  return settings->divisions[index < UL_DIVISION_COUNT ? index : UL_DIVISION_COUNT - 1];
+}
+
+uint64_t ul_round_request(uint64_t requested_bytes, const ul_settings *settings,
+                          const ul_profile *profile) {
+  uint32_t divisions;
+
+  if (requested_bytes < UL_MIN_BLOCK_BYTES)
+    return UL_MIN_BLOCK_BYTES;
+  if (settings->any_divisions) {
+    divisions = divisions_of(requested_bytes, settings);
+    if (divisions == 1 && profile->odd_single_division)
+      return requested_bytes; /* an early exit of the real formula; seen on 1.13.1, 2.1.2 */
+    if (divisions > 1 && requested_bytes > UL_MIN_BLOCK_BYTES * divisions)
+      return round_to_division(requested_bytes, divisions);
+  }
+  return ul_round_up(requested_bytes, UL_MIN_BLOCK_BYTES);
+}
+
+uint64_t ul_segment_size(uint64_t rounded_bytes, const ul_settings *settings) {
+  if (rounded_bytes <= UL_SMALL_LIMIT_BYTES)
+    return UL_SMALL_SEGMENT_BYTES;
+  if (rounded_bytes < UL_OWN_SEGMENT_BYTES)
+    return settings->large_segment_bytes;
+  return ul_round_up(rounded_bytes, UL_SEGMENT_QUANTUM);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* How a requested size becomes a block size, a pool and a segment size. Pure functions; bytes. */
+#ifndef UL_ALLOCATOR_SIZING_H
+#define UL_ALLOCATOR_SIZING_H
+
+#include <stdint.h>
+
+#include "allocator/profile.h"
+#include "allocator/settings.h"
+
+#define UL_MIN_BLOCK_BYTES     UINT64_C(512)       /* quantum and smallest remainder, small pool */
+#define UL_SMALL_LIMIT_BYTES   (UINT64_C(1) << 20) /* rounded sizes up to here use the small pool */
+#define UL_SMALL_SEGMENT_BYTES (UINT64_C(2) << 20)
+#define UL_OWN_SEGMENT_BYTES   (UINT64_C(10) << 20) /* from here on a segment per request */
+#define UL_SEGMENT_QUANTUM     (UINT64_C(2) << 20)
+#define UL_REQUEST_LIMIT_BYTES (UINT64_C(1) << 60) /* what no caller may ask for */
+
+/* Rounds a request of 1 ... UL_REQUEST_LIMIT_BYTES bytes (PyTorch: round_size). 0 counts as 1. */
+uint64_t ul_round_request(uint64_t requested_bytes, const ul_settings *settings,
+                          const ul_profile *profile);
+
+/* What is asked of the driver for a rounded size (PyTorch: get_allocation_size). */
+uint64_t ul_segment_size(uint64_t rounded_bytes, const ul_settings *settings);
+
+#endif
