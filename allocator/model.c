@@ -126,3 +126,7 @@ ul_status ul_model_asker(const ul_model *model, const ul_event *event, ul_asker_
                          ul_error *err) {
   return model->ops->asker(model->state, event, out, err);
 }
+
+uint64_t ul_model_unsplit_limit(const ul_model *model, int is_small, uint64_t rounded_bytes) {
+  return model->ops->unsplit_limit(model->state, is_small, rounded_bytes);
+}

@@ -31,6 +31,7 @@ typedef struct ul_model_ops {
   ul_status (*visit)(void *state, ul_state *out, ul_error *err);
   ul_status (*check)(const void *state, ul_error *err);
   uint64_t (*round)(const void *state, uint64_t requested_bytes);
+  uint64_t (*unsplit_limit)(const void *state, int is_small, uint64_t rounded_bytes);
   ul_status (*asker)(const void *state, const ul_event *event, ul_asker_view *out, ul_error *err);
 } ul_model_ops;
 
@@ -39,6 +40,10 @@ extern const ul_model_ops *const ul_model_table[];
 
 ul_status ul_model_asker(const ul_model *model, const ul_event *event, ul_asker_view *out,
                          ul_error *err);
+
+/* The largest remainder that stays with a block of this rounded size instead of being split off;
+ * UINT64_MAX: any. */
+uint64_t ul_model_unsplit_limit(const ul_model *model, int is_small, uint64_t rounded_bytes);
 
 /* What decides between releases for one recording: which rules can matter in it. */
 typedef struct ul_rule_relevance {

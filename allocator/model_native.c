@@ -125,11 +125,11 @@ static ul_device_answer grow(native *n, uint32_t lane, uint64_t rounded, uint32_
   return answer;
 }
 
-static int should_split(const native *n, const native_lane *lane, uint64_t rounded,
-                        uint64_t remaining) {
-  if (lane->small || n->settings.expandable)
-    return remaining >= UL_MIN_BLOCK_BYTES;
-  return rounded < n->settings.max_split_bytes && remaining > UL_SMALL_LIMIT_BYTES;
+/* The largest remainder that stays with its block (allocator-spec 3.9). */
+static uint64_t unsplit_limit(const native *n, int is_small, uint64_t rounded) {
+  if (is_small || n->settings.expandable)
+    return UL_MIN_BLOCK_BYTES - 1;
+  return rounded < n->settings.max_split_bytes ? UL_SMALL_LIMIT_BYTES : UINT64_MAX;
 }
 
 /* Cuts the front off a block that is in no set; the remainder keeps its object and becomes free.
@@ -237,7 +237,8 @@ static ul_status apply_alloc(native *n, const ul_event *event, ul_outcome *outco
       return UL_OK;
     }
   }
-  if (should_split(n, &n->lanes.items[lane], rounded, n->blocks.items[block].bytes - rounded)) {
+  if (n->blocks.items[block].bytes - rounded >
+      unsplit_limit(n, n->lanes.items[lane].small, rounded)) {
     block = split(n, block, rounded, slot);
     if (!block)
       return ul_fail_nomem(err, "the allocator model");
@@ -539,6 +540,10 @@ static uint64_t native_round(const void *state, uint64_t requested_bytes) {
   return ul_round_request(requested_bytes, &n->settings, n->profile);
 }
 
+static uint64_t native_unsplit_limit(const void *state, int is_small, uint64_t rounded_bytes) {
+  return unsplit_limit(state, is_small, rounded_bytes);
+}
+
 const ul_model_ops ul_model_native = {
     .name = "native",
     .summary = "PyTorch's caching allocator, with or without expandable segments",
@@ -552,5 +557,6 @@ const ul_model_ops ul_model_native = {
     .visit = native_visit,
     .check = native_check,
     .round = native_round,
+    .unsplit_limit = native_unsplit_limit,
     .asker = native_asker,
 };

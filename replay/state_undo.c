@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* The state before the recording: the final state with every entry undone, last one first
+ * (formats.md 1.9). Sizes of blocks that were freed on the way are concluded later, under the
+ * rules of a release (state_sizes.c). */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/idmap.h"
+#include "base/units.h"
+#include "replay/history.h"
+
+/* Reserved memory while it is being undone, by address. Segments and mapped pieces alike; pieces
+ * may be cut. */
+typedef UL_VEC(ul_old_segment) piece_vec;
+
+struct undo {
+  ul_history *h;
+  piece_vec pieces; /* sorted, disjoint */
+  piece_vec ranges; /* all known expandable memory, by stream and address; made when needed */
+  ul_idmap live;    /* address -> index of h->blocks + 1 */
+  ul_error *err;
+};
+
+/* Index of the first piece that ends above address. */
+static size_t piece_above(const struct undo *u, uint64_t address) {
+  size_t low = 0, high = u->pieces.count;
+
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const ul_old_segment *p = &u->pieces.items[middle];
+    if (p->address + p->bytes <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static ul_status insert_piece(struct undo *u, size_t at, ul_old_segment piece) {
+  if (!UL_VEC_RESERVE(&u->pieces, 1))
+    return ul_fail_nomem(u->err, "the replay");
+  memmove(&u->pieces.items[at + 1], &u->pieces.items[at], (u->pieces.count - at) * sizeof(piece));
+  u->pieces.items[at] = piece;
+  u->pieces.count++;
+  return UL_OK;
+}
+
+static void remove_piece(struct undo *u, size_t at) {
+  u->pieces.count--;
+  memmove(&u->pieces.items[at], &u->pieces.items[at + 1],
+          (u->pieces.count - at) * sizeof(ul_old_segment));
+}
+
+static ul_status start_from_final(struct undo *u) {
+  const ul_state *final = &u->h->recording->final_state;
+  uint32_t i, j;
+
+  for (i = 0; i < final->segment_count; i++) {
+    const ul_segment *s = &final->segments[i];
+    const ul_old_segment piece = {s->address, s->bytes,        s->stream,   s->pool,
+                                  s->stack,   s->registration, s->is_small, s->is_expandable};
+    UL_TRY(insert_piece(u, u->pieces.count, piece));
+    for (j = s->first_block; j < s->first_block + s->block_count; j++) {
+      const ul_block *b = &final->blocks[j];
+      const ul_old_block old = {
+          b->address,  b->bytes,    b->requested_bytes, b->handle, UL_NO_EVENT,
+          UL_NO_EVENT, UL_NO_EVENT, b->stack,           b->state,  0};
+      if (b->state == UL_BLOCK_INACTIVE)
+        continue;
+      if (!UL_VEC_PUSH(&u->h->blocks, old) ||
+          !ul_idmap_set(&u->live, b->address, (uint32_t)u->h->blocks.count))
+        return ul_fail_nomem(u->err, "the replay");
+    }
+  }
+  return UL_OK;
+}
+
+static ul_status undo_alloc(struct undo *u, uint64_t i) {
+  const ul_recording *r = u->h->recording;
+  const uint32_t index = ul_idmap_remove(&u->live, r->addresses[i]);
+  ul_old_block *b;
+
+  if (!index)
+    return ul_history_contradiction(u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
+                                    "entry %" PRIu64 " allocates 0x%" PRIx64
+                                    ", which no later entry frees and which is not live at the end",
+                                    i, r->addresses[i]);
+  b = &u->h->blocks.items[index - 1];
+  b->gone = 1;
+  if (b->free_event == UL_NO_EVENT && b->requested_bytes &&
+      b->requested_bytes != r->events[i].bytes)
+    return ul_history_contradiction(u->h, UL_DIFFERENCE_REQUEST, i, u->err,
+                                    "entry %" PRIu64 " allocates %" PRIu64 " bytes at 0x%" PRIx64
+                                    ", but the final state says that %" PRIu64
+                                    " were requested there",
+                                    i, r->events[i].bytes, r->addresses[i], b->requested_bytes);
+  if (b->free_event != UL_NO_EVENT && b->handle != r->events[i].handle)
+    return ul_history_contradiction(u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
+                                    "entry %" PRIu64 " allocates 0x%" PRIx64
+                                    ", which is still live from an earlier entry",
+                                    i, r->addresses[i]);
+  return UL_OK;
+}
+
+/* An entry after which the address was free: before it, a block was there. */
+static ul_status undo_release(struct undo *u, uint64_t i, uint8_t state) {
+  const ul_recording *r = u->h->recording;
+  const ul_event *e = &r->events[i];
+  ul_old_block old = {r->addresses[i], 0, e->bytes, e->handle, i, i, UL_NO_EVENT, 0, state, 0};
+
+  if (ul_idmap_get(&u->live, r->addresses[i])) {
+    u->h->unknown_frees++;
+    return ul_history_contradiction(
+        u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
+        "entry %" PRIu64 " frees 0x%" PRIx64
+        ", which a later entry frees again or the final state holds, without an allocation between",
+        i, r->addresses[i]);
+  }
+  if (!UL_VEC_PUSH(&u->h->blocks, old) ||
+      !ul_idmap_set(&u->live, r->addresses[i], (uint32_t)u->h->blocks.count))
+    return ul_fail_nomem(u->err, "the replay");
+  return UL_OK;
+}
+
+static ul_status undo_free_requested(struct undo *u, uint64_t i) {
+  const ul_recording *r = u->h->recording;
+  const uint32_t index = ul_idmap_get(&u->live, r->addresses[i]);
+  ul_old_block *b;
+
+  if (!index || u->h->blocks.items[index - 1].state != UL_BLOCK_ACTIVE_PENDING_FREE) {
+    /* Without any free_completed in the file this entry alone tells of the free. */
+    if (!index && !r->action_counts[UL_ACTION_FREE_COMPLETED])
+      return undo_release(u, i, UL_BLOCK_ACTIVE_ALLOCATED);
+    u->h->unknown_frees++;
+    return ul_history_contradiction(
+        u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
+        "entry %" PRIu64 " frees 0x%" PRIx64
+        ", but no entry completes that free and it is not pending at the end",
+        i, r->addresses[i]);
+  }
+  b = &u->h->blocks.items[index - 1];
+  b->state = UL_BLOCK_ACTIVE_ALLOCATED;
+  b->first_event = i;
+  if (b->free_event == UL_NO_EVENT)
+    b->free_event = i;
+  b->handle = r->events[i].handle;
+  return UL_OK;
+}
+
+static ul_status undo_free_completed(struct undo *u, uint64_t i) {
+  /* Where no request of it was ever recorded the entry stands for both. */
+  return undo_release(u, i,
+                      u->h->recording->events[i].kind == UL_EVENT_FREE
+                          ? UL_BLOCK_ACTIVE_ALLOCATED
+                          : UL_BLOCK_ACTIVE_PENDING_FREE);
+}
+
+static ul_status undo_segment_alloc(struct undo *u, uint64_t i) {
+  const ul_recording *r = u->h->recording;
+  const size_t at = piece_above(u, r->addresses[i]);
+
+  if (at < u->pieces.count && u->pieces.items[at].address == r->addresses[i] &&
+      u->pieces.items[at].bytes == r->events[i].bytes && !u->pieces.items[at].is_expandable) {
+    remove_piece(u, at);
+    return UL_OK;
+  }
+  return ul_history_contradiction(
+      u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
+      "entry %" PRIu64 " makes a segment of %" PRIu64 " bytes at 0x%" PRIx64
+      ", which no later entry gives back and which is not there at the end",
+      i, r->events[i].bytes, r->addresses[i]);
+}
+
+static ul_status put_back(struct undo *u, uint64_t i, ul_old_segment piece) {
+  const size_t at = piece_above(u, piece.address);
+
+  if (piece.bytes == 0 ||
+      (at < u->pieces.count && u->pieces.items[at].address < piece.address + piece.bytes))
+    return ul_history_contradiction(u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
+                                    "entry %" PRIu64 " gives back %" PRIu64 " bytes at 0x%" PRIx64
+                                    ", which are still there at the end without being taken again",
+                                    i, piece.bytes, piece.address);
+  return insert_piece(u, at, piece);
+}
+
+static ul_status undo_segment_free(struct undo *u, uint64_t i) {
+  const ul_recording *r = u->h->recording;
+  const ul_event *e = &r->events[i];
+  const ul_old_segment piece = {r->addresses[i],        e->bytes, e->stream, e->pool, 0, 0,
+                                e->bytes == 2 * UL_MIB, 0};
+
+  return put_back(u, i, piece);
+}
+
+static int by_stream_and_address(const void *a, const void *b) {
+  const ul_old_segment *x = a, *y = b;
+  if (x->stream != y->stream)
+    return x->stream < y->stream ? -1 : 1;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* All expandable memory the recording knows: in the final state, or mapped by an entry. The pool
+ * of a mapping is that of the allocation it was made for. */
+static ul_status find_ranges(struct undo *u) {
+  const ul_recording *r = u->h->recording;
+  uint64_t i = r->count, served = 0;
+  uint32_t s;
+
+  for (s = 0; s < r->final_state.segment_count; s++) {
+    const ul_segment *f = &r->final_state.segments[s];
+    const ul_old_segment known = {f->address, f->bytes, f->stream, f->pool, 0, 0, f->is_small, 1};
+    if (f->is_expandable && !UL_VEC_PUSH(&u->ranges, known))
+      return ul_fail_nomem(u->err, "the replay");
+  }
+  while (i-- > 0) {
+    const ul_event *e = &r->events[i];
+    const ul_old_segment known = {r->addresses[i],  e->bytes, e->stream, e->pool, 0, 0,
+                                  served <= UL_MIB, 1};
+    if (e->kind == UL_EVENT_ALLOC)
+      served = e->bytes;
+    else if (r->actions[i] == UL_ACTION_SEGMENT_MAP && !UL_VEC_PUSH(&u->ranges, known))
+      return ul_fail_nomem(u->err, "the replay");
+  }
+  if (u->ranges.count)
+    qsort(u->ranges.items, u->ranges.count, sizeof(ul_old_segment), by_stream_and_address);
+  return UL_OK;
+}
+
+/* What an unmapped piece belonged to: the nearest known expandable memory of its stream. Ranges
+ * are further apart than any device is large. */
+static ul_status nearest_range(struct undo *u, ul_old_segment *piece) {
+  size_t low = 0, high, i;
+  const ul_old_segment *best = NULL;
+  uint64_t best_distance = UINT64_MAX;
+
+  if (!u->ranges.count)
+    UL_TRY(find_ranges(u));
+  for (high = u->ranges.count; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    if (by_stream_and_address(&u->ranges.items[middle], piece) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (i = low ? low - 1 : 0; i <= low && i < u->ranges.count; i++) {
+    const ul_old_segment *known = &u->ranges.items[i];
+    uint64_t distance = known->address > piece->address ? known->address - piece->address
+                                                        : piece->address - known->address;
+    if (known->stream == piece->stream && distance < best_distance) {
+      best_distance = distance;
+      best = known;
+    }
+  }
+  if (best) {
+    piece->pool = best->pool;
+    piece->is_small = best->is_small;
+  }
+  return UL_OK;
+}
+
+static ul_status undo_segment_map(struct undo *u, uint64_t i) {
+  const ul_recording *r = u->h->recording;
+  const uint64_t start = r->addresses[i], end = start + r->events[i].bytes;
+  uint64_t covered = 0;
+  size_t at = piece_above(u, start);
+
+  while (at < u->pieces.count && u->pieces.items[at].address < end) {
+    ul_old_segment *p = &u->pieces.items[at], after = *p;
+    uint64_t p_end = p->address + p->bytes;
+    uint64_t from = p->address > start ? p->address : start, to = p_end < end ? p_end : end;
+    if (!p->is_expandable)
+      break;
+    covered += to - from;
+    after.address = to;
+    after.bytes = p_end - to;
+    p->bytes = from - p->address;
+    if (!p->bytes)
+      remove_piece(u, at);
+    else
+      at++;
+    if (after.bytes) {
+      UL_TRY(insert_piece(u, at, after));
+      break;
+    }
+  }
+  if (covered == end - start)
+    return UL_OK;
+  return ul_history_contradiction(
+      u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
+      "entry %" PRIu64 " maps %" PRIu64 " bytes at 0x%" PRIx64
+      ", which no later entry unmaps and which are not there at the end",
+      i, r->events[i].bytes, start);
+}
+
+static ul_status undo_segment_unmap(struct undo *u, uint64_t i) {
+  const ul_recording *r = u->h->recording;
+  ul_old_segment piece = {r->addresses[i], r->events[i].bytes, r->events[i].stream, 0, 0, 0, 0, 1};
+
+  UL_TRY(nearest_range(u, &piece));
+  return put_back(u, i, piece);
+}
+
+static ul_status undo_nothing(struct undo *u, uint64_t i) {
+  (void)u, (void)i;
+  return UL_OK;
+}
+
+static ul_status (*const undoers[UL_ACTION_COUNT])(struct undo *, uint64_t) = {
+    [UL_ACTION_NONE] = undo_nothing,
+    [UL_ACTION_ALLOC] = undo_alloc,
+    [UL_ACTION_FREE_REQUESTED] = undo_free_requested,
+    [UL_ACTION_FREE_COMPLETED] = undo_free_completed,
+    [UL_ACTION_SEGMENT_ALLOC] = undo_segment_alloc,
+    [UL_ACTION_SEGMENT_FREE] = undo_segment_free,
+    [UL_ACTION_SEGMENT_MAP] = undo_segment_map,
+    [UL_ACTION_SEGMENT_UNMAP] = undo_segment_unmap,
+    [UL_ACTION_OOM] = undo_nothing,
+    [UL_ACTION_SNAPSHOT] = undo_nothing,
+    [UL_ACTION_WORKSPACE_SNAPSHOT] = undo_nothing,
+    [UL_ACTION_UNKNOWN] = undo_nothing,
+};
+
+static int by_address(const void *a, const void *b) {
+  const ul_old_block *x = a, *y = b;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Keeps the blocks that were there at the start, in order, if reserved memory holds them. */
+static ul_status settle_blocks(struct undo *u) {
+  ul_history *h = u->h;
+  size_t i, kept = 0;
+
+  for (i = 0; i < h->blocks.count; i++) {
+    const ul_old_block b = h->blocks.items[i];
+    const size_t at = piece_above(u, b.address);
+    if (b.gone)
+      continue;
+    if (at < u->pieces.count && u->pieces.items[at].address <= b.address) {
+      h->blocks.items[kept++] = b;
+      continue;
+    }
+    h->unknown_frees++;
+    UL_TRY(ul_history_contradiction(
+        h, UL_DIFFERENCE_INCONSISTENT,
+        b.first_event == UL_NO_EVENT ? h->recording->count : b.first_event, u->err,
+        "entry %" PRIu64 " frees 0x%" PRIx64
+        ", but no entry allocated it after its segment was made",
+        b.first_event, b.address));
+  }
+  h->blocks.count = kept;
+  if (kept)
+    qsort(h->blocks.items, kept, sizeof(ul_old_block), by_address);
+  return UL_OK;
+}
+
+static ul_status undo_all(struct undo *u) {
+  const ul_recording *r = u->h->recording;
+  uint64_t i;
+
+  UL_TRY(start_from_final(u));
+  for (i = r->count; i-- > 0;)
+    UL_TRY(undoers[r->actions[i]](u, i));
+  return settle_blocks(u);
+}
+
+ul_status ul_history_undo(ul_history *history, ul_error *err) {
+  struct undo u = {history, {NULL, 0, 0}, {NULL, 0, 0}, UL_IDMAP_INIT, err};
+  ul_status status;
+
+  if (history->recording->has_trace)
+    status = undo_all(&u);
+  else
+    status = start_from_final(&u);
+  ul_idmap_release(&u.live);
+  UL_VEC_RELEASE(&u.ranges);
+  if (status != UL_OK) {
+    UL_VEC_RELEASE(&u.pieces);
+    return status;
+  }
+  history->segments.items = u.pieces.items;
+  history->segments.count = u.pieces.count;
+  history->segments.capacity = u.pieces.capacity;
+  history->starts_empty = u.pieces.count == 0;
+  return UL_OK;
+}
