@@ -106,6 +106,10 @@ size_t ul_model_stats(const ul_model *model, ul_stat *out, size_t capacity) {
   return model->ops->stats(model->state, out, capacity);
 }
 
+void ul_model_reset_peak(ul_model *model) {
+  model->ops->reset_peak(model->state);
+}
+
 ul_status ul_model_state(ul_model *model, ul_state *out, ul_error *err) {
   if (!model || !out)
     return ul_fail(err, UL_E_INVALID, 0, "ul_model_state: NULL argument");

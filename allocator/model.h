@@ -28,6 +28,7 @@ typedef struct ul_model_ops {
   ul_status (*clone)(void **out, const void *state, ul_error *err);
   const ul_totals *(*totals)(const void *state);
   size_t (*stats)(const void *state, ul_stat *out, size_t capacity);
+  void (*reset_peak)(void *state);
   ul_status (*visit)(void *state, ul_state *out, ul_error *err);
   ul_status (*check)(const void *state, ul_error *err);
   uint64_t (*round)(const void *state, uint64_t requested_bytes);

@@ -535,6 +535,10 @@ static size_t native_stats(const void *state, ul_stat *out, size_t capacity) {
   return ul_statistics_list(&((const native *)state)->statistics, out, capacity);
 }
 
+static void native_reset_peak(void *state) {
+  ul_statistics_reset_peak(&((native *)state)->statistics);
+}
+
 static uint64_t native_round(const void *state, uint64_t requested_bytes) {
   const native *n = state;
   return ul_round_request(requested_bytes, &n->settings, n->profile);
@@ -554,6 +558,7 @@ const ul_model_ops ul_model_native = {
     .clone = native_clone,
     .totals = native_totals,
     .stats = native_stats,
+    .reset_peak = native_reset_peak,
     .visit = native_visit,
     .check = native_check,
     .round = native_round,

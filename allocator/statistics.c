@@ -20,6 +20,17 @@ static const char *const counter_names[UL_STAT_COUNTER_COUNT] = {
 #include "allocator/tables/statistics.def"
 };
 
+void ul_statistics_reset_peak(ul_statistics *s) {
+  size_t i, slot;
+
+  for (i = 0; i < UL_STAT_ARRAY_COUNT; i++) {
+    for (slot = 0; slot < UL_SLOT_COUNT; slot++)
+      s->arrays[i][slot].peak = s->arrays[i][slot].current;
+  }
+  for (i = 0; i < UL_STAT_SINGLE_COUNT; i++)
+    s->singles[i].peak = s->singles[i].current;
+}
+
 struct list {
   ul_stat *out;
   size_t capacity, count;

@@ -122,6 +122,9 @@ UL_API const ul_totals *ul_model_totals(const ul_model *model);
 /* Fills up to capacity statistics and returns how many there are. */
 UL_API size_t ul_model_stats(const ul_model *model, ul_stat *out, size_t capacity);
 
+/* torch.cuda.reset_peak_memory_stats(): every peak becomes its current value. */
+UL_API void ul_model_reset_peak(ul_model *model);
+
 /* The state now, in address order. *out borrows from the model until its next operation. */
 UL_API ul_status ul_model_state(ul_model *model, ul_state *out, ul_error *err) UL_MUST_USE;
 
