@@ -100,8 +100,11 @@ static void forget_span(ul_device *device, uint64_t address) {
 
 int ul_device_take(ul_device *device, uint64_t address, uint64_t bytes) {
   device->used_bytes += bytes;
-  if (device->policy == UL_ADDRESS_RISING)
+  if (device->policy == UL_ADDRESS_RISING) {
+    if (address + bytes > device->next_address)
+      device->next_address = ul_round_up(address + bytes, UL_MIB * 2);
     return 1;
+  }
   return insert_span(device, span_above(device, address), address, bytes);
 }
 

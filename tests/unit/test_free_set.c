@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The ordered set against a plain sorted array, on random operations. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "allocator/free_set.h"
+
+enum { STEPS = 20000, LIMIT = 3000 };
+
+struct plain {
+  ul_free_entry entries[LIMIT];
+  size_t count;
+};
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next_random(void) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+static size_t plain_lower_bound(const struct plain *p, uint64_t bytes, uint64_t tie) {
+  size_t i = 0;
+  while (i < p->count &&
+         (p->entries[i].bytes < bytes || (p->entries[i].bytes == bytes && p->entries[i].tie < tie)))
+    i++;
+  return i;
+}
+
+static void plain_insert(struct plain *p, ul_free_entry entry) {
+  size_t at = plain_lower_bound(p, entry.bytes, entry.tie);
+  memmove(&p->entries[at + 1], &p->entries[at], (p->count++ - at) * sizeof(entry));
+  p->entries[at] = entry;
+}
+
+static void plain_remove(struct plain *p, size_t at) {
+  memmove(&p->entries[at], &p->entries[at + 1], (--p->count - at) * sizeof(p->entries[0]));
+}
+
+static void compare_walks(const ul_free_set *set, const struct plain *p) {
+  ul_free_at at;
+  const ul_free_entry *e = ul_free_set_first(set, &at);
+  size_t i;
+
+  for (i = 0; i < p->count; i++, e = ul_free_set_next(set, &at))
+    cr_assert(e && e->block == p->entries[i].block, "forward, position %zu", i);
+  cr_assert_null(e);
+  e = ul_free_set_last(set, &at);
+  for (i = p->count; i-- > 0; e = ul_free_set_previous(set, &at))
+    cr_assert(e && e->block == p->entries[i].block, "backward, position %zu", i);
+  cr_assert_null(e);
+}
+
+Test(free_set, agrees_with_a_sorted_array) {
+  static struct plain p;
+  ul_free_set set = {0}, copy;
+  uint32_t step;
+
+  for (step = 1; step <= STEPS; step++) {
+    const int grow = p.count < LIMIT - 1 && next_random() % 100 < (step % 8000 < 4000 ? 60u : 40u);
+    if (grow) {
+      ul_free_entry entry = {512 * (1 + next_random() % 400), step, step};
+      cr_assert(ul_free_set_insert(&set, entry));
+      plain_insert(&p, entry);
+    } else if (p.count) {
+      size_t victim = next_random() % p.count;
+      cr_assert(ul_free_set_remove(&set, p.entries[victim].bytes, p.entries[victim].tie));
+      plain_remove(&p, victim);
+    }
+    {
+      uint64_t bytes = 512 * (next_random() % 420);
+      size_t want = plain_lower_bound(&p, bytes, 0);
+      const ul_free_entry *got = ul_free_set_lower_bound(&set, bytes, NULL);
+      cr_assert_eq(got ? got->block : 0, want < p.count ? p.entries[want].block : 0, "step %u",
+                   step);
+    }
+    cr_assert_eq(set.count, p.count);
+    if (step % 1000 == 0)
+      compare_walks(&set, &p);
+  }
+  cr_assert(ul_free_set_copy(&copy, &set));
+  cr_assert_not(ul_free_set_remove(&set, 7, 7), "an entry that is not there");
+  ul_free_set_release(&set);
+  compare_walks(&copy, &p);
+  ul_free_set_release(&copy);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Settings strings: what each release accepts and refuses, as seen on the compiled libraries. */
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "allocator/settings.h"
+
+static ul_status parse(const char *text, const char *torch, ul_settings *out, ul_error *err) {
+  const ul_profile *profile;
+  ul_status status = ul_profile_find(&profile, torch, NULL, err);
+  return status == UL_OK ? ul_settings_parse(out, text, profile, err) : status;
+}
+
+Test(settings, accepts) {
+  static const struct {
+    const char *text, *torch;
+  } rows[] = {
+      {"", "2.9"},
+      {"expandable_segments:True", "2.1"},
+      {"max_split_size_mb:21,expandable_segments:True,", "2.9"}, /* trailing comma */
+      {" max_split_size_mb : 128 , expandable_segments : False", "2.9"},
+      {"max_split_size_mb:128abc", "2.9"}, /* a decimal prefix counts */
+      {"max_split_size_mb:20", "2.10"},
+      {"garbage_collection_threshold:0.6", "1.13"},
+      {"roundup_power2_divisions:[1:8,2:4,>:0]", "2.9"},
+      {"backend:native", "2.0"},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    ul_settings s;
+    ul_error err = {0};
+    cr_expect_eq(parse(rows[i].text, rows[i].torch, &s, &err), UL_OK, "'%s' on %s: %s",
+                 rows[i].text, rows[i].torch, err.message);
+  }
+}
+
+Test(settings, refuses_in_one_sentence) {
+  static const struct {
+    const char *text, *torch, *says;
+  } rows[] = {
+      {"expandable_segments:true", "2.9", "True or False"},
+      {"expandable_segments:True", "2.0", "does not know"},
+      {"max_split_size_mb:20", "2.9", "more than 20"},
+      {"max_split_size_mb", "2.9", "expected ':'"},
+      {"max_split_size_mb:128,,backend:native", "2.9", "unknown setting ''"},
+      {"max_split_size:128", "2.9", "unknown setting"},
+      {"large_segment_size_mb:10", "2.11", "more than 10"},
+      {"large_segment_size_mb:32", "2.10", "does not know"},
+      {"garbage_collection_threshold:1", "2.9", "between 0 and 1"},
+      {"garbage_collection_threshold:nan", "2.9", "between 0 and 1"},
+      {"roundup_power2_divisions:3", "2.9", "power of two"},
+      {"roundup_power2_divisions:[1:8", "2.9", "expected ']'"},
+      {"roundup_power2_divisions:[3:8]", "2.9", "power of two"},
+      {"expandable_segments_page_size:2", "2.15", "unknown setting"},
+      {"backend:mine", "2.9", "native or cudaMallocAsync"},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    ul_settings s;
+    ul_error err = {0};
+    cr_expect_eq(parse(rows[i].text, rows[i].torch, &s, &err), UL_E_SETTING, "'%s' on %s",
+                 rows[i].text, rows[i].torch);
+    cr_expect(strstr(err.message, rows[i].says), "'%s' on %s says: %s", rows[i].text, rows[i].torch,
+              err.message);
+  }
+}
+
+Test(profile, finds_releases_as_users_write_them) {
+  static const struct {
+    const char *torch, *name;
+    int nearest;
+  } rows[] = {
+      {"2.9", "2.9", 0},
+      {"2.9.1", "2.9", 0},
+      {"2.9.1+cu128", "2.9", 0},
+      {"v2.12.0", "2.12", 0},
+      {"1.13.1", "1.13", 0},
+      {"2.15.0a0+git1234", "2.15", 0},
+      {"2.31.0.dev2027", "2.15", 1},
+      {NULL, "2.15", 0},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    const ul_profile *profile;
+    ul_error err = {0};
+    int nearest;
+    cr_assert_eq(ul_profile_find(&profile, rows[i].torch, &nearest, &err), UL_OK, "%s",
+                 err.message);
+    cr_expect_str_eq(profile->name, rows[i].name);
+    cr_expect_eq(nearest, rows[i].nearest, "%s", rows[i].torch);
+  }
+}
+
+Test(profile, refuses_what_is_no_release) {
+  static const char *const texts[] = {"two", "2", "2.", "2.x", "1.12", "99999.1", "."};
+
+  for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    const ul_profile *profile;
+    ul_error err = {0};
+    cr_expect_eq(ul_profile_find(&profile, texts[i], NULL, &err), UL_E_SETTING, "%s", texts[i]);
+  }
+}
