@@ -13,6 +13,7 @@ endif()
 install(DIRECTORY include/ullage DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 install(EXPORT ullage-targets NAMESPACE ullage:: DESTINATION ${UL_CMAKE_DIR})
+get_target_property(UL_LIBRARY_TYPE ullage TYPE)
 configure_package_config_file(cmake/ullage-config.cmake.in
                               ${CMAKE_CURRENT_BINARY_DIR}/ullage-config.cmake
                               INSTALL_DESTINATION ${UL_CMAKE_DIR})

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a recording once and prints "nanoseconds events peak_bytes": the wall time of opening and
+ * closing it, how many events came out, and by how much reading raised the process's largest
+ * memory. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <sys/resource.h>
+
+#include "ullage/ullage.h"
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t largest_bytes(void) {
+  struct rusage usage;
+
+  getrusage(RUSAGE_SELF, &usage);
+  return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+int main(int argc, char **argv) {
+  ul_source *source;
+  ul_error err;
+  uint64_t before, start, took, events = 0;
+
+  if (argc != 2) {
+    fprintf(stderr, "usage: bench_read FILE\n");
+    return 2;
+  }
+  before = largest_bytes();
+  start = now_ns();
+  if (ul_source_open(&source, argv[1], NULL, &err) != UL_OK) {
+    fprintf(stderr, "%s\n", err.message);
+    return 1;
+  }
+  for (size_t i = 0; i < ul_source_get_info(source)->device_count; i++)
+    events += ul_source_recording(source, i)->count;
+  ul_source_close(source);
+  took = now_ns() - start;
+  printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", took, events, largest_bytes() - before);
+  return 0;
+}
