@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include <sys/resource.h>
-
 #include "ullage/ullage.h"
 
 static uint64_t now_ns(void) {
@@ -17,11 +15,18 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* From /proc: what getrusage says may still be the parent's, from before exec. */
 static uint64_t largest_bytes(void) {
-  struct rusage usage;
+  FILE *status = fopen("/proc/self/status", "r");
+  char line[256];
+  uint64_t kib = 0;
 
-  getrusage(RUSAGE_SELF, &usage);
-  return (uint64_t)usage.ru_maxrss * 1024;
+  while (status && fgets(line, sizeof(line), status))
+    if (sscanf(line, "VmHWM: %" SCNu64, &kib) == 1)
+      break;
+  if (status)
+    fclose(status);
+  return kib * 1024;
 }
 
 int main(int argc, char **argv) {
