@@ -112,7 +112,7 @@ static void peak_text(ul_text *text, const ul_replay_view *view, const ul_device
 
 static void frames_text(ul_text *text, const ul_source *source, uint32_t stack) {
   const uint32_t *ids;
-  size_t count = ul_source_stack(source, stack, &ids), i;
+  size_t count = source ? ul_source_stack(source, stack, &ids) : 0, i;
   char place[512];
 
   for (i = 0; i < count; i++) {

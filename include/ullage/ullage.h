@@ -4,6 +4,7 @@
 #define ULLAGE_ULLAGE_H
 
 #include "ullage/api.h"
+#include "ullage/device.h"
 #include "ullage/error.h"
 #include "ullage/event.h"
 #include "ullage/model.h"

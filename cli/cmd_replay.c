@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* ullage replay TRACE...: each trace read, replayed, reported. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ullage/device.h"
+#include "ullage/replay.h"
+#include "ullage/report.h"
+#include "ullage/source.h"
+
+#include "cli/command.h"
+#include "cli/nearest.h"
+#include "cli/terminal.h"
+
+enum { JSON_TOP = 100 };
+
+/* ---- sizes ---- */
+
+static const char *next_gpu(size_t *index, void *arg) {
+  const ul_gpu *gpu = ul_gpu_at((*index)++);
+
+  (void)arg;
+  return gpu ? gpu->name : NULL;
+}
+
+/* A size that was typed is repeated as it was understood: GB and GiB differ by 7 %. */
+static void say_understood(const ul_settings *s, const char *option, const char *typed,
+                           uint64_t bytes) {
+  char size[32];
+
+  if (!s->json && s->verbosity >= 0)
+    fprintf(stderr, "ullage: --%s %s is %s (%" PRIu64 " bytes)\n", option, typed,
+            ul_format_bytes(size, sizeof(size), bytes, 0), bytes);
+}
+
+static int read_size(const char *option, const char *text, uint64_t *out) {
+  ul_error err;
+
+  if (ul_parse_bytes(out, text, &err) != UL_OK)
+    return ul_misuse("replay", "--%s: %s", option, err.message);
+  return 0;
+}
+
+static int read_memory(ul_settings *s) {
+  const ul_gpu *gpu;
+  const char *near;
+
+  if (s->memory && s->gpu)
+    return ul_misuse("replay", "--memory and --gpu say the same thing; give one of them");
+  if (s->reserve && !s->memory && !s->gpu)
+    return ul_misuse("replay", "--reserve is a part of --memory or --gpu; give one of them too");
+  if (s->memory) {
+    if (read_size("memory", s->memory, &s->memory_bytes))
+      return 2;
+    if (!s->memory_bytes)
+      return ul_misuse("replay", "--memory 0 leaves nothing to allocate");
+    say_understood(s, "memory", s->memory, s->memory_bytes);
+  }
+  if (s->gpu) {
+    gpu = ul_gpu_find(s->gpu);
+    near = gpu ? NULL : ul_nearest(s->gpu, next_gpu, NULL);
+    if (near)
+      return ul_misuse("replay", "unknown GPU '%s'; did you mean '%s'?", s->gpu, near);
+    if (!gpu)
+      return ul_misuse("replay", "unknown GPU '%s'; its size can be given as --memory", s->gpu);
+    s->memory_bytes = gpu->memory_bytes;
+    say_understood(s, "gpu", s->gpu, s->memory_bytes);
+  }
+  if (s->reserve) {
+    if (read_size("reserve", s->reserve, &s->reserve_bytes))
+      return 2;
+    if (s->reserve_bytes >= s->memory_bytes)
+      return ul_misuse("replay", "--reserve %s leaves nothing of the memory", s->reserve);
+    say_understood(s, "reserve", s->reserve, s->reserve_bytes);
+  }
+  return 0;
+}
+
+/* ---- one trace ---- */
+
+static int fail(const char *path, const ul_error *err) {
+  /* The reader names the path itself. */
+  int named = strncmp(err->message, path, strlen(path)) == 0;
+
+  fprintf(stderr, "ullage: %s%s%s\n", named ? "" : path, named ? "" : ": ", err->message);
+  return ul_status_exit_code(err->status);
+}
+
+static ul_replay_options replay_options(const ul_settings *s, ul_bar *bar) {
+  ul_replay_options o = {.size = sizeof(o)};
+
+  o.what_if_torch = s->torch;
+  o.settings = s->conf;
+  o.memory_bytes = s->memory_bytes;
+  o.external_bytes = s->reserve_bytes;
+  o.has_device = ul_opt_given(s, "device");
+  o.device = (uint16_t)s->device;
+  o.top = ul_opt_given(s, "top") ? s->top : s->json ? JSON_TOP : 5;
+  o.progress = ul_bar_progress;
+  o.progress_arg = bar;
+  return o;
+}
+
+/* 1 where a question that was asked is answered with no. */
+static int answer(const ul_settings *s, const ul_replay *replay) {
+  size_t count = ul_replay_device_count(replay), i;
+  int code = s->strict && !count;
+
+  for (i = 0; i < count; i++) {
+    const ul_device_result *d = ul_replay_device(replay, i);
+    if (s->strict && (!d->has_trace || !d->proof.holds))
+      code = 1;
+    if (s->memory_bytes && d->has_what_if && !d->what_if.fits)
+      code = 1;
+  }
+  return code;
+}
+
+/* Writes what belongs between the reports of several traces. */
+static void separate(const ul_settings *s, ul_out *out, const char *path, int first) {
+  if (s->operand_count < 2)
+    return;
+  if (s->json)
+    ul_out_printf(out, first ? "{\"schema\":\"ullage.replay_list/1\",\"replays\":[" : ",");
+  else
+    ul_out_printf(out, "%s==> %s <==\n", first ? "" : "\n", path);
+}
+
+static int report(const ul_settings *s, ul_out *out, const ul_replay *replay, const char *path) {
+  const ul_report_options options = ul_terminal_report_options(s, out);
+  ul_error err;
+  ul_status status;
+
+  status = s->json ? ul_report_replay_json(replay, &options, ul_out_write, out, &err)
+                   : ul_report_replay_text(replay, &options, ul_out_write, out, &err);
+  if (status == UL_OK || out->error || out->closed) /* ul_out_finish says what went wrong */
+    return 0;
+  return fail(path, &err);
+}
+
+static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *written) {
+  ul_source_options source_options = {.size = sizeof(source_options)};
+  ul_replay_options options;
+  ul_source *source = NULL;
+  ul_replay *replay = NULL;
+  ul_status status;
+  ul_error err;
+  ul_bar bar;
+  int code;
+
+  ul_bar_begin(&bar, "reading", s);
+  source_options.progress = ul_bar_progress;
+  source_options.progress_arg = &bar;
+  status = ul_source_open(&source, path, &source_options, &err);
+  ul_bar_end(&bar);
+  if (status != UL_OK)
+    return fail(path, &err);
+
+  ul_bar_begin(&bar, "replaying", s);
+  options = replay_options(s, &bar);
+  status = ul_replay_run(&replay, source, &options, &err);
+  ul_bar_end(&bar);
+  if (status == UL_OK) {
+    separate(s, out, path, !*written);
+    *written = 1;
+    code = report(s, out, replay, path);
+    if (!code)
+      code = answer(s, replay);
+  } else {
+    code = fail(path, &err);
+  }
+  ul_replay_free(replay);
+  ul_source_close(source);
+  return code;
+}
+
+int ul_cmd_replay(const ul_settings *settings, ul_out *out) {
+  ul_settings s = *settings;
+  int code = read_memory(&s), written = 0, i;
+
+  if (code)
+    return code;
+  if (s.device > UINT16_MAX)
+    return ul_misuse("replay", "there is no device %u", s.device);
+  for (i = 0; i < s.operand_count && !out->error && !out->closed; i++) {
+    int one = replay_one(&s, out, s.operands[i], &written);
+    if (one == 2) /* misuse: it would be the same for every trace */
+      return one;
+    code = one > code ? one : code;
+  }
+  if (s.json && s.operand_count > 1)
+    ul_out_printf(out, "%s]}\n",
+                  written ? "" : "{\"schema\":\"ullage.replay_list/1\",\"replays\":[");
+  return code;
+}
