@@ -609,16 +609,24 @@ EXPORT err nvmlDeviceGetNvLinkRemotePciInfo_v2(void *d, unsigned l, void *t) {
 static err unimplemented(void) {
   return 801;
 }
-#define NO(n)          \
-  EXPORT err n(void) { \
-    return 801;        \
+#define UNIMPLEMENTED(name) \
+  EXPORT err name(void) {   \
+    return 801;             \
   }
-NO(cuMemImportFromShareableHandle)
-NO(cuMemsetD32Async) NO(cuStreamWriteValue32) NO(cuMulticastAddDevice) NO(cuMulticastBindMem)
-    NO(cuMulticastCreate) NO(cuMulticastUnbind) NO(cuMemRetainAllocationHandle)
-        NO(cuMemGetAllocationPropertiesFromHandle) NO(cuMemGetAddressRange) EXPORT err
-    cudaGetDriverEntryPointByVersion(const char *name, void **f, unsigned v, unsigned long long fl,
-                                     int *q) {
+/* clang-format off */
+UNIMPLEMENTED(cuMemImportFromShareableHandle)
+UNIMPLEMENTED(cuMemsetD32Async)
+UNIMPLEMENTED(cuStreamWriteValue32)
+UNIMPLEMENTED(cuMulticastAddDevice)
+UNIMPLEMENTED(cuMulticastBindMem)
+UNIMPLEMENTED(cuMulticastCreate)
+UNIMPLEMENTED(cuMulticastUnbind)
+UNIMPLEMENTED(cuMemRetainAllocationHandle)
+UNIMPLEMENTED(cuMemGetAllocationPropertiesFromHandle)
+UNIMPLEMENTED(cuMemGetAddressRange)
+/* clang-format on */
+EXPORT err cudaGetDriverEntryPointByVersion(const char *name, void **f, unsigned v,
+                                            unsigned long long fl, int *q) {
   (void)v;
   (void)fl;
   *f = dlsym(RTLD_DEFAULT, name);
