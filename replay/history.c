@@ -9,63 +9,46 @@
 
 #include "base/error.h"
 
-/* Contradictions beyond these are only counted: the first ones tell the story. */
-enum { KEPT_CONTRADICTIONS = 64 };
-
-ul_status ul_history_contradiction(ul_history *history, ul_difference_kind kind, uint64_t event,
-                                   ul_error *err, const char *format, ...) {
-  ul_difference d;
-  size_t at = history->contradictions.count;
+void ul_history_contradiction(ul_history *history, ul_contradiction_rank rank, uint64_t event,
+                              const char *format, ...) {
+  ul_difference *d = &history->contradiction;
   va_list args;
 
   history->contradiction_count++;
-  memset(&d, 0, sizeof(d));
-  d.kind = (uint8_t)kind;
-  d.event = event;
+  if ((int)rank <= history->contradiction_rank)
+    return;
+  history->contradiction_rank = (int)rank;
+  memset(d, 0, sizeof(*d));
+  d->kind = rank == UL_RANK_REQUEST ? UL_DIFFERENCE_REQUEST : UL_DIFFERENCE_INCONSISTENT;
+  d->event = event;
   va_start(args, format);
-  vsnprintf(d.text, sizeof(d.text), format, args);
+  vsnprintf(d->text, sizeof(d->text), format, args);
   va_end(args);
-  snprintf(d.cause, sizeof(d.cause),
+  snprintf(d->cause, sizeof(d->cause),
            "the recording contradicts itself: an entry was changed, lost or added");
-  /* Kept in order of event; the undo pass finds them from the end. */
-  while (at && history->contradictions.items[at - 1].event > event)
-    at--;
-  if (history->contradictions.count == KEPT_CONTRADICTIONS) {
-    if (at == KEPT_CONTRADICTIONS)
-      return UL_OK;
-    history->contradictions.count--;
-  }
-  if (!UL_VEC_RESERVE(&history->contradictions, 1))
-    return ul_fail_nomem(err, "the replay");
-  memmove(&history->contradictions.items[at + 1], &history->contradictions.items[at],
-          (history->contradictions.count - at) * sizeof(d));
-  history->contradictions.items[at] = d;
-  history->contradictions.count++;
-  return UL_OK;
 }
 
 /* Where three entries name one allocation's size, the odd one out is the contradiction. */
-static ul_status check_request(ul_history *h, uint64_t alloc, uint64_t request, uint64_t completed,
-                               ul_error *err) {
+static void check_request(ul_history *h, uint64_t alloc, uint64_t request, uint64_t completed) {
   const ul_event *events = h->recording->events;
   uint64_t a = events[alloc].bytes, odd = alloc;
 
   if (a == events[request].bytes && (completed == UL_NO_EVENT || a == events[completed].bytes))
-    return UL_OK;
+    return;
   if (completed != UL_NO_EVENT && a == events[completed].bytes)
     odd = request;
   else if (completed != UL_NO_EVENT && a == events[request].bytes)
     odd = completed;
-  return ul_history_contradiction(
-      h, UL_DIFFERENCE_REQUEST, odd, err,
-      "entry %" PRIu64 " (%s) says %" PRIu64 " bytes, but entry %" PRIu64
-      " of the same allocation says %" PRIu64,
-      odd, ul_action_name((ul_action)h->recording->actions[odd]), events[odd].bytes,
-      odd == alloc ? request : alloc, odd == alloc ? events[request].bytes : a);
+  ul_history_contradiction(h, UL_RANK_REQUEST, odd,
+                           "entry %" PRIu64 " (%s) says %" PRIu64 " bytes, but entry %" PRIu64
+                           " of the same allocation says %" PRIu64,
+                           odd, ul_action_name((ul_action)h->recording->actions[odd]),
+                           events[odd].bytes, odd == alloc ? request : alloc,
+                           odd == alloc ? events[request].bytes : a);
 }
 
 /* Pairs every allocation with its free and checks that they agree about the size. */
-static ul_status pair_entries(ul_history *h, ul_error *err) {
+static void pair_entries(ul_history *h) {
   const ul_recording *r = h->recording;
   uint64_t i;
 
@@ -80,14 +63,14 @@ static ul_status pair_entries(ul_history *h, ul_error *err) {
     } else if (e->kind == UL_EVENT_COMPLETE) {
       uint64_t request = h->free_of[e->handle], alloc = h->alloc_of[e->handle];
       if (request != UL_NO_EVENT && alloc != UL_NO_EVENT)
-        UL_TRY(check_request(h, alloc, request, i, err));
+        check_request(h, alloc, request, i);
       else if (request != UL_NO_EVENT && r->events[request].bytes != e->bytes)
-        UL_TRY(check_request(h, request, i, UL_NO_EVENT, err));
+        check_request(h, request, i, UL_NO_EVENT);
       if (request == UL_NO_EVENT && alloc != UL_NO_EVENT)
-        UL_TRY(ul_history_contradiction(h, UL_DIFFERENCE_INCONSISTENT, i, err,
-                                        "entry %" PRIu64 " completes the free of 0x%" PRIx64
-                                        ", which no entry requested",
-                                        i, r->addresses[i]));
+        ul_history_contradiction(h, UL_RANK_REQUEST, i,
+                                 "entry %" PRIu64 " completes the free of 0x%" PRIx64
+                                 ", which no entry requested",
+                                 i, r->addresses[i]);
       if (request == UL_NO_EVENT)
         h->free_of[e->handle] = i;
     }
@@ -99,9 +82,8 @@ static ul_status pair_entries(ul_history *h, ul_error *err) {
         ((r->events[request].flags & UL_EVENT_DEFERRED) ||
          r->actions[request] == UL_ACTION_FREE_COMPLETED) &&
         r->events[alloc].bytes != r->events[request].bytes)
-      UL_TRY(check_request(h, alloc, request, UL_NO_EVENT, err));
+      check_request(h, alloc, request, UL_NO_EVENT);
   }
-  return UL_OK;
 }
 
 void ul_history_free(ul_history *history) {
@@ -113,7 +95,6 @@ void ul_history_free(ul_history *history) {
   UL_VEC_RELEASE(&history->blocks);
   UL_VEC_RELEASE(&history->inferred);
   UL_VEC_RELEASE(&history->pools);
-  UL_VEC_RELEASE(&history->contradictions);
   free(history);
 }
 
@@ -144,10 +125,10 @@ ul_status ul_history_build(ul_history **out, const ul_source *source, const ul_r
   if (!h->alloc_of || !h->free_of)
     status = ul_fail_nomem(err, "the replay");
   look_around(h);
-  if (status == UL_OK)
-    status = pair_entries(h, err);
-  if (status == UL_OK)
+  if (status == UL_OK) {
+    pair_entries(h);
     status = ul_history_undo(h, err);
+  }
   if (status == UL_OK)
     status = ul_history_infer(h, err);
   if (status != UL_OK) {

@@ -52,12 +52,13 @@ typedef struct ul_pool_override {
 typedef struct ul_history {
   const ul_source *source;
   const ul_recording *recording;
-  uint64_t *alloc_of, *free_of;         /* by handle: event numbers, UL_NO_EVENT none */
-  UL_VEC(ul_old_segment) segments;      /* in address order, pieces of a range apart */
-  UL_VEC(ul_old_block) blocks;          /* in address order */
-  UL_VEC(ul_inferred) inferred;         /* in order */
-  UL_VEC(ul_pool_override) pools;       /* in order of event */
-  UL_VEC(ul_difference) contradictions; /* the first few, in order of event */
+  uint64_t *alloc_of, *free_of;    /* by handle: event numbers, UL_NO_EVENT none */
+  UL_VEC(ul_old_segment) segments; /* in address order, pieces of a range apart */
+  UL_VEC(ul_old_block) blocks;     /* in address order */
+  UL_VEC(ul_inferred) inferred;    /* in order */
+  UL_VEC(ul_pool_override) pools;  /* in order of event */
+  ul_difference contradiction;     /* the one that explains most; kind NONE: there is none */
+  int contradiction_rank;          /* ul_contradiction_rank of it */
   uint64_t contradiction_count;
   uint64_t unknown_frees;
   uint64_t ambiguous_flushes; /* releases that may be empty_cache or a flush inside malloc */
@@ -90,9 +91,17 @@ void ul_initial_state_release(ul_initial_state *initial);
 ul_status ul_history_undo(ul_history *history, ul_error *err);
 ul_status ul_history_infer(ul_history *history, ul_error *err);
 
-/* Records a contradiction of the recording with itself. Only memory can fail. */
-ul_status ul_history_contradiction(ul_history *history, ul_difference_kind kind, uint64_t event,
-                                   ul_error *err, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+/* One changed entry contradicts several others. Of all contradictions found, the first of the
+ * highest rank is nearest to what was changed. */
+typedef enum ul_contradiction_rank {
+  UL_RANK_NONE,
+  UL_RANK_START,   /* something of the time before the recording cannot be */
+  UL_RANK_REQUEST, /* entries of one allocation disagree about its size */
+  UL_RANK_UNDO,    /* an entry does not fit what comes after it; found from the end */
+} ul_contradiction_rank;
+
+/* Records a contradiction of the recording with itself. */
+void ul_history_contradiction(ul_history *history, ul_contradiction_rank rank, uint64_t event,
+                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -24,6 +24,8 @@ static const char *const causes[] = {
 static ul_difference *first_difference(ul_prover *p, ul_difference_kind kind, uint64_t event) {
   ul_difference *d = &p->proof.first_difference;
 
+  if (p->history->contradiction_count) /* explains whatever else differs */
+    return NULL;
   if (d->kind != UL_DIFFERENCE_NONE && d->event <= event)
     return NULL;
   memset(d, 0, sizeof(*d));
@@ -59,8 +61,7 @@ void ul_prover_init(ul_prover *prover, const ul_history *history, const ul_initi
   prover->proof.ambiguous_blocks = initial->ambiguous;
   prover->proof.inconsistencies = history->contradiction_count;
   prover->proof.unknown_frees = history->unknown_frees;
-  if (history->contradictions.count)
-    prover->proof.first_difference = history->contradictions.items[0];
+  prover->proof.first_difference = history->contradiction;
   if (!r->has_trace)
     return;
   prover->proof.inferred_pool = history->pools.count;

@@ -157,7 +157,10 @@ static ul_status choose_release(ul_device_replay *d) {
 
 /* ---- what was measured ---- */
 
-static ul_status add_stats(ul_device_replay *d, const ul_model *model, int currents_only) {
+/* How much of a model's statistics the recording stands behind. */
+enum trust { TRUST_NONE, TRUST_CURRENTS, TRUST_RECORDING };
+
+static ul_status add_stats(ul_device_replay *d, const ul_model *model, enum trust trust) {
   size_t count = ul_model_stats(model, NULL, 0), i;
   ul_stat *values = malloc((count + 1) * sizeof(*values));
   ul_status status = UL_OK;
@@ -168,7 +171,7 @@ static ul_status add_stats(ul_device_replay *d, const ul_model *model, int curre
   for (i = 0; i < count && status == UL_OK; i++) {
     ul_replay_stat stat = {values[i].name, values[i].value,
                            ul_stat_is_known(values[i].name, d->history)};
-    if (currents_only && !strstr(stat.name, ".current"))
+    if (trust == TRUST_NONE || (trust == TRUST_CURRENTS && !strstr(stat.name, ".current")))
       stat.known = 0;
     if (!stat.known)
       stat.value = 0;
@@ -186,13 +189,15 @@ static ul_status measure_stats(ul_device_replay *d) {
   ul_status status;
 
   if (!d->recording->has_trace || d->kept.prover.proof.holds)
-    return add_stats(d, d->kept.model, !d->recording->has_trace);
+    return add_stats(d, d->kept.model, d->recording->has_trace ? TRUST_RECORDING : TRUST_CURRENTS);
   options.torch = d->result.torch;
   options.settings = d->settings;
   UL_TRY(ul_model_create(&model, &options, d->err));
   status = ul_model_load(model, &d->recording->final_state, d->err);
   if (status == UL_OK)
-    status = add_stats(d, model, 1);
+    status = add_stats(d, model, TRUST_CURRENTS);
+  else if (status == UL_E_INVALID) /* a state that cannot be: it says nothing */
+    status = add_stats(d, d->kept.model, TRUST_NONE);
   ul_model_destroy(model);
   return status;
 }

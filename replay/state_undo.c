@@ -3,6 +3,8 @@
  * (formats.md 1.9). Sizes of blocks that were freed on the way are concluded later, under the
  * rules of a release (state_sizes.c). */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +55,21 @@ static void remove_piece(struct undo *u, size_t at) {
           (u->pieces.count - at) * sizeof(ul_old_segment));
 }
 
+/* Notes it and goes on: the rest of the recording may still be sound. */
+static ul_status contradiction(struct undo *u, uint64_t event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static ul_status contradiction(struct undo *u, uint64_t event, const char *format, ...) {
+  char text[UL_DIFFERENCE_TEXT_BYTES];
+  va_list args;
+
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  ul_history_contradiction(u->h, UL_RANK_UNDO, event, "%s", text);
+  return UL_OK;
+}
+
 static ul_status start_from_final(struct undo *u) {
   const ul_state *final = &u->h->recording->final_state;
   uint32_t i, j;
@@ -83,24 +100,23 @@ static ul_status undo_alloc(struct undo *u, uint64_t i) {
   ul_old_block *b;
 
   if (!index)
-    return ul_history_contradiction(u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
-                                    "entry %" PRIu64 " allocates 0x%" PRIx64
-                                    ", which no later entry frees and which is not live at the end",
-                                    i, r->addresses[i]);
+    return contradiction(u, i,
+                         "entry %" PRIu64 " allocates 0x%" PRIx64
+                         ", which no later entry frees and which is not live at the end",
+                         i, r->addresses[i]);
   b = &u->h->blocks.items[index - 1];
   b->gone = 1;
   if (b->free_event == UL_NO_EVENT && b->requested_bytes &&
       b->requested_bytes != r->events[i].bytes)
-    return ul_history_contradiction(u->h, UL_DIFFERENCE_REQUEST, i, u->err,
-                                    "entry %" PRIu64 " allocates %" PRIu64 " bytes at 0x%" PRIx64
-                                    ", but the final state says that %" PRIu64
-                                    " were requested there",
-                                    i, r->events[i].bytes, r->addresses[i], b->requested_bytes);
+    return contradiction(u, i,
+                         "entry %" PRIu64 " allocates %" PRIu64 " bytes at 0x%" PRIx64
+                         ", but the final state says that %" PRIu64 " were requested there",
+                         i, r->events[i].bytes, r->addresses[i], b->requested_bytes);
   if (b->free_event != UL_NO_EVENT && b->handle != r->events[i].handle)
-    return ul_history_contradiction(u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
-                                    "entry %" PRIu64 " allocates 0x%" PRIx64
-                                    ", which is still live from an earlier entry",
-                                    i, r->addresses[i]);
+    return contradiction(u, i,
+                         "entry %" PRIu64 " allocates 0x%" PRIx64
+                         ", which is still live from an earlier entry",
+                         i, r->addresses[i]);
   return UL_OK;
 }
 
@@ -112,8 +128,8 @@ static ul_status undo_release(struct undo *u, uint64_t i, uint8_t state) {
 
   if (ul_idmap_get(&u->live, r->addresses[i])) {
     u->h->unknown_frees++;
-    return ul_history_contradiction(
-        u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
+    return contradiction(
+        u, i,
         "entry %" PRIu64 " frees 0x%" PRIx64
         ", which a later entry frees again or the final state holds, without an allocation between",
         i, r->addresses[i]);
@@ -122,6 +138,13 @@ static ul_status undo_release(struct undo *u, uint64_t i, uint8_t state) {
       !ul_idmap_set(&u->live, r->addresses[i], (uint32_t)u->h->blocks.count))
     return ul_fail_nomem(u->err, "the replay");
   return UL_OK;
+}
+
+/* Is the next entry a completion that no entry requested, of the same size? */
+static int completes_another(const ul_recording *r, uint64_t i) {
+  return i + 1 < r->count && r->actions[i + 1] == UL_ACTION_FREE_COMPLETED &&
+         (r->events[i + 1].flags & UL_EVENT_BEFORE_RECORDING) &&
+         r->events[i + 1].bytes == r->events[i].bytes;
 }
 
 static ul_status undo_free_requested(struct undo *u, uint64_t i) {
@@ -134,11 +157,15 @@ static ul_status undo_free_requested(struct undo *u, uint64_t i) {
     if (!index && !r->action_counts[UL_ACTION_FREE_COMPLETED])
       return undo_release(u, i, UL_BLOCK_ACTIVE_ALLOCATED);
     u->h->unknown_frees++;
-    return ul_history_contradiction(
-        u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
-        "entry %" PRIu64 " frees 0x%" PRIx64
-        ", but no entry completes that free and it is not pending at the end",
-        i, r->addresses[i]);
+    if (completes_another(r, i))
+      return contradiction(u, i + 1,
+                           "entry %" PRIu64 " completes the free of 0x%" PRIx64
+                           ", where entry %" PRIu64 " requested that of 0x%" PRIx64,
+                           i + 1, r->addresses[i + 1], i, r->addresses[i]);
+    return contradiction(u, i,
+                         "entry %" PRIu64 " frees 0x%" PRIx64
+                         ", but no entry completes that free and it is not pending at the end",
+                         i, r->addresses[i]);
   }
   b = &u->h->blocks.items[index - 1];
   b->state = UL_BLOCK_ACTIVE_ALLOCATED;
@@ -162,15 +189,20 @@ static ul_status undo_segment_alloc(struct undo *u, uint64_t i) {
   const size_t at = piece_above(u, r->addresses[i]);
 
   if (at < u->pieces.count && u->pieces.items[at].address == r->addresses[i] &&
-      u->pieces.items[at].bytes == r->events[i].bytes && !u->pieces.items[at].is_expandable) {
+      !u->pieces.items[at].is_expandable) {
+    const uint64_t bytes = u->pieces.items[at].bytes;
     remove_piece(u, at);
-    return UL_OK;
+    if (bytes == r->events[i].bytes)
+      return UL_OK;
+    return contradiction(u, i,
+                         "entry %" PRIu64 " makes a segment of %" PRIu64 " bytes at 0x%" PRIx64
+                         ", which has %" PRIu64 " bytes later",
+                         i, r->events[i].bytes, r->addresses[i], bytes);
   }
-  return ul_history_contradiction(
-      u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
-      "entry %" PRIu64 " makes a segment of %" PRIu64 " bytes at 0x%" PRIx64
-      ", which no later entry gives back and which is not there at the end",
-      i, r->events[i].bytes, r->addresses[i]);
+  return contradiction(u, i,
+                       "entry %" PRIu64 " makes a segment of %" PRIu64 " bytes at 0x%" PRIx64
+                       ", which no later entry gives back and which is not there at the end",
+                       i, r->events[i].bytes, r->addresses[i]);
 }
 
 static ul_status put_back(struct undo *u, uint64_t i, ul_old_segment piece) {
@@ -178,10 +210,10 @@ static ul_status put_back(struct undo *u, uint64_t i, ul_old_segment piece) {
 
   if (piece.bytes == 0 ||
       (at < u->pieces.count && u->pieces.items[at].address < piece.address + piece.bytes))
-    return ul_history_contradiction(u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
-                                    "entry %" PRIu64 " gives back %" PRIu64 " bytes at 0x%" PRIx64
-                                    ", which are still there at the end without being taken again",
-                                    i, piece.bytes, piece.address);
+    return contradiction(u, i,
+                         "entry %" PRIu64 " gives back %" PRIu64 " bytes at 0x%" PRIx64
+                         ", which are still there at the end without being taken again",
+                         i, piece.bytes, piece.address);
   return insert_piece(u, at, piece);
 }
 
@@ -287,11 +319,10 @@ static ul_status undo_segment_map(struct undo *u, uint64_t i) {
   }
   if (covered == end - start)
     return UL_OK;
-  return ul_history_contradiction(
-      u->h, UL_DIFFERENCE_INCONSISTENT, i, u->err,
-      "entry %" PRIu64 " maps %" PRIu64 " bytes at 0x%" PRIx64
-      ", which no later entry unmaps and which are not there at the end",
-      i, r->events[i].bytes, start);
+  return contradiction(u, i,
+                       "entry %" PRIu64 " maps %" PRIu64 " bytes at 0x%" PRIx64
+                       ", which no later entry unmaps and which are not there at the end",
+                       i, r->events[i].bytes, start);
 }
 
 static ul_status undo_segment_unmap(struct undo *u, uint64_t i) {
@@ -342,17 +373,45 @@ static ul_status settle_blocks(struct undo *u) {
       continue;
     }
     h->unknown_frees++;
-    UL_TRY(ul_history_contradiction(
-        h, UL_DIFFERENCE_INCONSISTENT,
-        b.first_event == UL_NO_EVENT ? h->recording->count : b.first_event, u->err,
-        "entry %" PRIu64 " frees 0x%" PRIx64
-        ", but no entry allocated it after its segment was made",
-        b.first_event, b.address));
+    ul_history_contradiction(h, UL_RANK_START,
+                             b.first_event == UL_NO_EVENT ? h->recording->count : b.first_event,
+                             "entry %" PRIu64 " frees 0x%" PRIx64
+                             ", but no entry allocated it after its segment was made",
+                             b.first_event, b.address);
   }
   h->blocks.count = kept;
   if (kept)
     qsort(h->blocks.items, kept, sizeof(ul_old_block), by_address);
   return UL_OK;
+}
+
+/* A lone cached segment may have been left from before the recording; but where nothing else was,
+ * and the recording makes nearly all of its segments itself, the entry that made this one is
+ * missing. Recordings that truly begin with a cache have live blocks (a cuBLAS workspace, weights),
+ * or little to make. */
+enum { MADE_FOR_ONE_MISSING = 4 };
+
+static void check_old_segments(struct undo *u) {
+  const ul_recording *r = u->h->recording;
+  uint64_t i;
+  size_t at;
+
+  if (u->h->blocks.count || !u->pieces.count ||
+      u->pieces.count * MADE_FOR_ONE_MISSING >
+          r->action_counts[UL_ACTION_SEGMENT_ALLOC] + r->action_counts[UL_ACTION_SEGMENT_MAP])
+    return;
+  for (i = 0; i < r->count; i++) {
+    if (r->actions[i] != UL_ACTION_ALLOC)
+      continue;
+    at = piece_above(u, r->addresses[i]);
+    if (at < u->pieces.count && u->pieces.items[at].address <= r->addresses[i])
+      break;
+  }
+  if (i < r->count)
+    ul_history_contradiction(u->h, UL_RANK_START, i,
+                             "entry %" PRIu64 " allocates in a segment of 0x%" PRIx64
+                             " that no entry makes, though nothing lived before the recording",
+                             i, u->pieces.items[at].address);
 }
 
 static ul_status undo_all(struct undo *u) {
@@ -362,7 +421,9 @@ static ul_status undo_all(struct undo *u) {
   UL_TRY(start_from_final(u));
   for (i = r->count; i-- > 0;)
     UL_TRY(undoers[r->actions[i]](u, i));
-  return settle_blocks(u);
+  UL_TRY(settle_blocks(u));
+  check_old_segments(u);
+  return UL_OK;
 }
 
 ul_status ul_history_undo(ul_history *history, ul_error *err) {
