@@ -88,10 +88,8 @@ static void draw_rows(ul_text *text, const ul_curve_column *columns, size_t widt
     size_t last = width;
     if (row == rows - 1)
       ul_format_bytes(label, sizeof(label), top, 0);
-    else if (row == (rows - 1) / 2)
-      /* the value at the middle of this line */
-      ul_format_bytes(label, sizeof(label),
-                      (uint64_t)((double)top * (2 * row + 1) / (2 * (double)rows)), 0);
+    else if (row + 1 == rows / 2) /* labels name the upper edge of their line */
+      ul_format_bytes(label, sizeof(label), top / 2, 0);
     ul_text_printf(text, "%*s ", LABEL - 1, label);
     ul_text_put(text, glyphs[unicode].side);
     while (last > 0 && strcmp(glyph_at(&columns[last - 1], top, rows, row, unicode), " ") == 0)
