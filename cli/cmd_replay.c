@@ -29,7 +29,7 @@ static void say_understood(const ul_settings *s, const char *option, const char 
                            uint64_t bytes) {
   char size[32];
 
-  if (!s->json && s->verbosity >= 0)
+  if (typed && !s->json && s->verbosity >= 0)
     fprintf(stderr, "ullage: --%s %s is %s (%" PRIu64 " bytes)\n", option, typed,
             ul_format_bytes(size, sizeof(size), bytes, 0), bytes);
 }
@@ -55,7 +55,6 @@ static int read_memory(ul_settings *s) {
       return 2;
     if (!s->memory_bytes)
       return ul_misuse("replay", "--memory 0 leaves nothing to allocate");
-    say_understood(s, "memory", s->memory, s->memory_bytes);
   }
   if (s->gpu) {
     gpu = ul_gpu_find(s->gpu);
@@ -65,15 +64,16 @@ static int read_memory(ul_settings *s) {
     if (!gpu)
       return ul_misuse("replay", "unknown GPU '%s'; its size can be given as --memory", s->gpu);
     s->memory_bytes = gpu->memory_bytes;
-    say_understood(s, "gpu", s->gpu, s->memory_bytes);
   }
   if (s->reserve) {
     if (read_size("reserve", s->reserve, &s->reserve_bytes))
       return 2;
     if (s->reserve_bytes >= s->memory_bytes)
       return ul_misuse("replay", "--reserve %s leaves nothing of the memory", s->reserve);
-    say_understood(s, "reserve", s->reserve, s->reserve_bytes);
   }
+  say_understood(s, "memory", s->memory, s->memory_bytes);
+  say_understood(s, "gpu", s->gpu, s->memory_bytes);
+  say_understood(s, "reserve", s->reserve, s->reserve_bytes);
   return 0;
 }
 
@@ -96,7 +96,8 @@ static ul_replay_options replay_options(const ul_settings *s, ul_bar *bar) {
   o.external_bytes = s->reserve_bytes;
   o.has_device = ul_opt_given(s, "device");
   o.device = (uint16_t)s->device;
-  o.top = ul_opt_given(s, "top") ? s->top : s->json ? JSON_TOP : 5;
+  /* Text counts stacks of one line together, so it wants all of them. */
+  o.top = !s->json ? 0 : ul_opt_given(s, "top") ? s->top : JSON_TOP;
   o.progress = ul_bar_progress;
   o.progress_arg = bar;
   return o;

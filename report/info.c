@@ -152,7 +152,8 @@ static void find_lacks(ul_info *info) {
   } all[] = {
       {!f->has_trace, "no usable trace: only the state at one moment"},
       {f->has_trace && !f->has_time, "no times: moments are event numbers"},
-      {!f->has_pool_ids, "no pool ids: private pools have to be concluded"},
+      {f->has_trace && !f->has_pool_ids,
+       "no pool ids in entries: private pools have to be concluded"},
       {!f->has_settings, "no settings: defaults are assumed"},
       {!f->has_frames, "no frames: nobody can be named as the holder"},
       {!f->has_requested_sizes, "no requested sizes: rounding cannot be told from use"},

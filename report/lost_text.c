@@ -70,7 +70,7 @@ void ul_asker_text(ul_text *text, const ul_asker *asker) {
       {asker->pool_bound_bytes, "in other pools"},
       {asker->stream_bound_bytes, "on other streams"},
       {asker->rule_bound_bytes, "big enough but refused by a rule"},
-      {asker->extended_bytes, "used as the start of the growth"},
+      {asker->extended_bytes, "extended by the growth"},
       {asker->soft_bytes, "too small each, enough together"},
       {asker->hard_bytes, "too small even together"},
   };
@@ -85,7 +85,7 @@ void ul_asker_text(ul_text *text, const ul_asker *asker) {
   for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
     if (!parts[i].bytes)
       continue;
-    ul_line_add(&line, "%s%s %s", any ? ", " : "; of the cached bytes it could not use: ",
+    ul_line_add(&line, "%s%s %s", any ? ", " : "; cached bytes then: ",
                 ul_word_bytes(size, parts[i].bytes, text->options.exact_bytes), parts[i].what);
     any = 1;
   }

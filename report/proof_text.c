@@ -2,6 +2,7 @@
 /* The first lines of every report: how much of the recording the model reproduces. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/report_replay.h"
 #include "report/words.h"
@@ -67,7 +68,7 @@ static void difference_text(ul_text *text, const ul_replay_view *view,
   } else {
     if (view->count > 1)
       ul_line_add(&line, "device %u, ", device->device);
-    if (d->event != UINT64_MAX)
+    if (d->event != UINT64_MAX && !strstr(d->text, "entry"))
       ul_line_add(&line, "entry %" PRIu64 ": ", d->event);
     ul_line_add(&line, "%s", d->text);
   }

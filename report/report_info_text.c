@@ -108,15 +108,13 @@ static void entries_text(ul_text *text, const ul_info_device *d) {
   } else {
     ul_line_add(&line, "begins mid-run");
     if (d->older_blocks)
-      ul_line_add(&line, ", %s",
-                  ul_word_count(count, d->older_blocks, "live block is older than it",
-                                "live blocks are older than it"));
+      ul_line_add(&line, ": older than it are %s that stay live",
+                  ul_word_count(count, d->older_blocks, "block", "blocks"));
     if (d->older_frees)
-      ul_line_add(&line, ", %s",
-                  ul_word_count(count, d->older_frees, "free is of something older",
-                                "frees are of something older"));
+      ul_line_add(&line, "%s %s freed in it", d->older_blocks ? " and" : ": older than it are",
+                  ul_word_count(count, d->older_frees, "block", "blocks"));
     if (d->older_bytes)
-      ul_line_add(&line, ", %s were reserved before it",
+      ul_line_add(&line, ", with %s reserved when it begins",
                   ul_word_bytes(count, d->older_bytes, text->options.exact_bytes));
   }
   ul_text_wrap(text, 0, 12, line.text);
@@ -181,7 +179,7 @@ static void stacks_text(ul_text *text, const ul_info *info) {
   ul_line_add(&line, " of %s",
               ul_word_count(more, f->frame_count, "distinct frame", "distinct frames"));
   if (f->stack_count && f->frame_count)
-    ul_line_add(&line, "; every stack is used %.0f times and every frame %.0f times on average",
+    ul_line_add(&line, ", used %.1f and %.1f times each",
                 (double)info->stack_references / (double)f->stack_count,
                 (double)info->frame_references / (double)f->frame_count);
   ul_text_heading(text, "Stacks", line.text);

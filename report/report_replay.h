@@ -42,6 +42,8 @@ int ul_view_since_start(const ul_replay_view *view, uint16_t device, uint64_t ti
 /* ---- sections of the text, in the order of the report ---- */
 
 void ul_proof_text(ul_text *text, const ul_replay_view *view);
+ul_status ul_holders_text(ul_text *text, const ul_replay_view *view, const ul_device_result *device,
+                          unsigned top, ul_error *err);
 void ul_lost_text(ul_text *text, const ul_replay_view *view, const ul_device_result *device,
                   const ul_lost *lost, const char *when);
 void ul_asker_text(ul_text *text, const ul_asker *asker);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "report/curve_text.h"
 #include "report/report_replay.h"
-#include "report/stack_text.h"
 #include "report/words.h"
 
 enum { CURVE_ROWS = 8, WARNINGS_SHOWN = 3, REFUTED_SHOWN = 3 };
@@ -53,7 +53,7 @@ static void model_text(ul_text *text, const ul_device_result *device) {
   if (device->why && device->why[0])
     ul_line_add(&line, ": %s", device->why);
   for (i = 0; i < device->alike_count; i++)
-    ul_line_add(&line, "%s%s", i ? ", " : "; same rules here: ", device->alike[i]);
+    ul_line_add(&line, "%s%s", i ? ", " : "; alike: ", device->alike[i]);
   for (i = 0; i < device->refuted_count && i < shown; i++)
     ul_line_add(&line, "%s%s (entry %" PRIu64 ")",
                 i ? ", " : "; refuted: ", device->refuted[i].torch, device->refuted[i].event);
@@ -74,7 +74,7 @@ static void add_instant(ul_line *line, const ul_replay_view *view, const ul_devi
   }
   ul_line_add(line, " after event %" PRIu64 " of %" PRIu64 " (%s)", event, device->entries,
               ul_word_share(share, event + 1, device->entries));
-  if (ul_view_since_start(view, device->device, time_ns, &since))
+  if (ul_view_since_start(view, device->device, time_ns, &since) && since)
     ul_line_add(line, ", %s in", ul_word_duration(duration, since));
 }
 
@@ -100,73 +100,16 @@ static void peak_text(ul_text *text, const ul_replay_view *view, const ul_device
   ul_line_add(&line, device->has_trace ? " at that moment" : " when the snapshot was taken");
   ul_text_wrap(text, 0, 7, line.text);
 
-  if (!device->has_trace || !view->info->has_requested_sizes || text->options.verbosity < 0)
+  if (!device->has_trace || text->options.verbosity < 0)
     return;
   ul_line_clear(&line);
-  ul_line_add(&line, "       %s live at most (event %" PRIu64 "): no allocator can reserve less",
-              ul_word_bytes(size, p->max_live_bytes, exact), p->max_live_event);
+  ul_line_add(&line, "       %s allocated at most (event %" PRIu64 ")",
+              ul_word_bytes(size, p->max_allocated_bytes, exact), p->max_allocated_event);
+  if (view->info->has_requested_sizes)
+    ul_line_add(&line, ", %s live at most (event %" PRIu64 "): no allocator can reserve less",
+                ul_word_bytes(size, p->max_live_bytes, exact), p->max_live_event);
   ul_text_wrap(text, 0, 7, line.text);
 }
-
-/* ---- who holds it ---- */
-
-static void frames_text(ul_text *text, const ul_source *source, uint32_t stack) {
-  const uint32_t *ids;
-  size_t count = source ? ul_source_stack(source, stack, &ids) : 0, i;
-  char place[512];
-
-  for (i = 0; i < count; i++) {
-    ul_frame frame;
-    if (ul_source_frame(source, ids[i], &frame))
-      ul_text_printf(text, "%26s%s\n", "",
-                     ul_frame_describe(&frame, place, sizeof(place), text->options.columns - 26));
-  }
-}
-
-static void holder_text(ul_text *text, const ul_replay_view *view, const ul_holder *holder,
-                        uint64_t whole) {
-  char size[UL_WORD], share[UL_WORD], count[UL_WORD], place[512] = "no stack recorded";
-  size_t used = 26 + (holder->block_count >= 1000000 ? 16 : 14);
-  ul_frame frame;
-
-  if (text->options.stack_style == UL_STACK_NONE)
-    snprintf(place, sizeof(place), "stack %" PRIu32, holder->stack);
-  else if (ul_stack_find_user_frame(view->source, holder->stack, &frame))
-    ul_frame_describe(&frame, place, sizeof(place), text->options.columns - used);
-  ul_text_printf(text, "%14s %8s %14s  ",
-                 ul_word_bytes(size, holder->bytes, text->options.exact_bytes),
-                 ul_word_share(share, holder->bytes, whole),
-                 ul_word_count(count, holder->block_count, "block", "blocks"));
-  ul_text_put(text, place);
-  ul_text_put(text, "\n");
-  if (text->options.stack_style == UL_STACK_FULL)
-    frames_text(text, view->source, holder->stack);
-}
-
-static void holders_text(ul_text *text, const ul_replay_view *view, const ul_device_result *device,
-                         unsigned top) {
-  uint64_t whole = device->peak.allocated_bytes, shown_bytes = 0;
-  char size[UL_WORD], share[UL_WORD];
-  ul_line line;
-  size_t i;
-
-  if (!device->holder_count || text->options.verbosity < 0)
-    return;
-  ul_line_clear(&line);
-  ul_line_add(&line, " %s by, of %s allocated", device->has_trace ? "at the peak" : "then",
-              ul_word_bytes(size, whole, text->options.exact_bytes));
-  ul_text_heading(text, "Held", line.text);
-  for (i = 0; i < device->holder_count && i < top; i++) {
-    holder_text(text, view, &device->holders[i], whole);
-    shown_bytes += device->holders[i].bytes;
-  }
-  if (i < device->holder_total && shown_bytes < whole)
-    ul_text_printf(text, "%14s %8s  from %zu more places (--top)\n",
-                   ul_word_bytes(size, whole - shown_bytes, text->options.exact_bytes),
-                   ul_word_share(share, whole - shown_bytes, whole), device->holder_total - i);
-}
-
-/* ---- the rest ---- */
 
 static void curve_text(ul_text *text, const ul_device_result *device) {
   int unicode = text->options.unicode != 0;
@@ -188,16 +131,24 @@ static void driver_text(ul_text *text, const ul_replay_view *view, const ul_devi
   if (!device->has_trace || text->options.verbosity < 0)
     return;
   ul_line_clear(&line);
-  ul_line_add(&line, " %s:", ul_word_count(word, device->driver_calls, "call", "calls"));
-  ul_line_add(&line, " %s", ul_word_count(word, device->segment_allocs, "segment", "segments"));
-  ul_line_add(&line, " allocated, %" PRIu64 " freed", device->segment_frees);
+  if (device->driver_calls) {
+    ul_line_add(&line, " %s:", ul_word_count(word, device->driver_calls, "call", "calls"));
+    ul_line_add(&line, " %s", ul_word_count(word, device->segment_allocs, "segment", "segments"));
+    ul_line_add(&line, " allocated, %" PRIu64 " freed", device->segment_frees);
+  } else {
+    ul_line_add(&line, " no calls");
+  }
   if (device->segment_maps || device->segment_unmaps)
     ul_line_add(&line, ", %s mapped, %" PRIu64 " unmapped",
                 ul_word_count(word, device->segment_maps, "range", "ranges"),
                 device->segment_unmaps);
   ul_line_add(&line, "; %s",
               ul_word_count(word, device->alloc_retries, "alloc retry", "alloc retries"));
-  ul_line_add(&line, "; %s refused", ul_word_count(word, device->oom_count, "request", "requests"));
+  if (device->oom_count)
+    ul_line_add(&line, "; %s refused",
+                ul_word_count(word, device->oom_count, "request", "requests"));
+  else
+    ul_line_add(&line, "; no request refused");
   for (i = 0; i < device->oom_count && (i == 0 || text->options.verbosity > 0); i++) {
     const ul_oom *oom = &device->ooms[i];
     ul_line_add(&line, "%s %s", i ? "," : ":",
@@ -259,7 +210,8 @@ static void stats_text(ul_text *text, const ul_device_result *device) {
 }
 
 /* A device in full. */
-static void device_text(ul_text *text, const ul_replay_view *view, const ul_device_result *device) {
+static ul_status device_text(ul_text *text, const ul_replay_view *view,
+                             const ul_device_result *device, ul_error *err) {
   const ul_lost *lost = device->has_trace ? &device->lost_at_peak : &device->lost_at_end;
 
   if (text->options.verbosity >= 0) {
@@ -268,7 +220,8 @@ static void device_text(ul_text *text, const ul_replay_view *view, const ul_devi
       model_text(text, device);
   }
   peak_text(text, view, device);
-  holders_text(text, view, device, text->options.top);
+  if (text->options.verbosity >= 0)
+    UL_TRY(ul_holders_text(text, view, device, text->options.top, err));
   if (text->options.verbosity >= 0)
     ul_lost_text(text, view, device, lost, device->has_trace ? "at the peak" : "then");
   if (device->has_asker && text->options.verbosity >= 0)
@@ -282,11 +235,12 @@ static void device_text(ul_text *text, const ul_replay_view *view, const ul_devi
     ul_what_if_text(text, device);
   warnings_text(text, device->warnings, device->warning_count);
   stats_text(text, device);
+  return UL_OK;
 }
 
 /* A further device on few lines. */
-static void other_device_text(ul_text *text, const ul_replay_view *view,
-                              const ul_device_result *device) {
+static ul_status other_device_text(ul_text *text, const ul_replay_view *view,
+                                   const ul_device_result *device, ul_error *err) {
   const ul_lost *lost = device->has_trace ? &device->lost_at_peak : &device->lost_at_end;
   char size[UL_WORD], share[UL_WORD], heading[UL_WORD];
   uint64_t total = lost->reserved_bytes - lost->live_bytes;
@@ -306,9 +260,11 @@ static void other_device_text(ul_text *text, const ul_replay_view *view,
     ul_line_add(&line, "; %" PRIu64 " of %" PRIu64 " placements exact", device->proof.exact,
                 device->proof.placements);
   ul_text_heading(text, heading, line.text);
-  holders_text(text, view, device, 1);
+  if (text->options.verbosity >= 0)
+    UL_TRY(ul_holders_text(text, view, device, 1, err));
   if (device->has_what_if)
     ul_what_if_text(text, device);
+  return UL_OK;
 }
 
 ul_status ul_replay_view_text(const ul_replay_view *view, const ul_report_options *options,
@@ -321,10 +277,10 @@ ul_status ul_replay_view_text(const ul_replay_view *view, const ul_report_option
   if (!view->count) {
     ul_text_put(&text, "The file holds no device's memory: no segments, no entries.\n");
   } else {
-    device_text(&text, view, view->devices[view->main]);
+    UL_TRY(device_text(&text, view, view->devices[view->main], err));
     for (i = 0; i < view->count; i++) {
       if (i != view->main)
-        other_device_text(&text, view, view->devices[i]);
+        UL_TRY(other_device_text(&text, view, view->devices[i], err));
     }
   }
   warnings_text(&text, view->info->warnings, view->info->warning_count);

@@ -8,9 +8,22 @@
 
 #include "report/text.h"
 
-/* C++ frames have line 0 and no file (formats: "" or "??"). */
+/* C++ frames have line 0 and no file ("" or "??"), or name a source file of the interpreter. */
 static int is_python(const ul_frame *frame) {
+  static const char *const compiled[] = {".c", ".cc", ".cpp", ".cu", ".h", ".hpp", ".pyx"};
+  const char *end = strrchr(frame->filename, '.');
+  size_t i;
+
+  for (i = 0; end && i < sizeof(compiled) / sizeof(compiled[0]); i++) {
+    if (strcmp(end, compiled[i]) == 0)
+      return 0;
+  }
   return frame->line > 0 && frame->filename[0] && strcmp(frame->filename, "??") != 0;
+}
+
+/* Code without a file: typed into an interpreter it is the user's, generated it is not. */
+static int is_typed(const char *path) {
+  return strncmp(path, "<ipython", 8) == 0 || strcmp(path, "<stdin>") == 0;
 }
 
 /* One folder or file name of a path. Backslashes separate too: recordings come from Windows. */
@@ -56,7 +69,7 @@ int ul_frame_is_users(const ul_frame *frame) {
   part before = {"", 0}, at = {"", 0}, after;
   int in_library = 0, in_site = 0;
 
-  if (!is_python(frame) || path[0] == '<')
+  if (!is_python(frame) || (path[0] == '<' && !is_typed(path)))
     return 0;
   for (after = next_part(&path); after.size || *path; after = next_part(&path)) {
     if (is(at, "torch") && (is_in(before, site) || is_in(after, of_torch) || begins(after, "_")))

@@ -77,6 +77,8 @@ static inline ul_device_result fake_device(uint16_t device) {
   d.peak.requested_bytes = 75 * FAKE_MIB;
   d.peak.max_live_bytes = 74 * FAKE_MIB;
   d.peak.max_live_event = 701;
+  d.peak.max_allocated_bytes = 78 * FAKE_MIB;
+  d.peak.max_allocated_event = 702;
   d.free_mode_reserved_peak.min = d.free_mode_reserved_peak.max = 100 * FAKE_MIB;
   return d;
 }

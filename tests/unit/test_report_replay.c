@@ -100,7 +100,7 @@ Test(report_replay, the_peak_says_when_and_how_much) {
   write_one(&d, 0);
   EXPECT_TEXT("100.00 MiB reserved after event 700 of 1000 (70.1 %)"); /* 701 of 1000 done */
   EXPECT_TEXT("79.00 MiB allocated, 80.00 MiB active, 75.00 MiB requested");
-  EXPECT_TEXT("74.00 MiB live at most (event 701)");
+  EXPECT_TEXT("78.00 MiB allocated at most (event 702), 74.00 MiB live at most (event\n");
   EXPECT_TEXT("refused: 32.00 MiB at event 990 with 3.00 MiB free on the device");
 }
 
@@ -108,10 +108,14 @@ Test(report_replay, holders_that_are_not_shown_are_summed) {
   const ul_device_result d = fake_device(0);
 
   options.top = 1;
+  options.stack_style = UL_STACK_NONE;
   write_one(&d, 0);
-  /* 50 of 79 MiB allocated; 79 - 50 = 29 from 5 - 1 */
-  EXPECT_TEXT("     50.00 MiB   63.3 %       3 blocks  no stack recorded\n");
-  EXPECT_TEXT("     29.00 MiB   36.7 %  from 4 more places");
+  /* 50 of 79 MiB allocated; 79 - 50 = 29 */
+  EXPECT_TEXT("     50.00 MiB   63.3 %       3 blocks  stack 7\n");
+  EXPECT_TEXT("     29.00 MiB   36.7 %  from other places");
+  options.stack_style = UL_STACK_USER;
+  write_one(&d, 0); /* without frames both stacks are one place: 70 of 79 MiB in 4 blocks */
+  EXPECT_TEXT("     70.00 MiB   88.6 %       4 blocks  no stack recorded\n");
 }
 
 Test(report_replay, exact_sizes_on_request) {
