@@ -44,5 +44,6 @@ int main(int argc, char **argv) {
 
 /*
  * Prints:
- *   ?
+ *   proof: 36 of 36 placements exact, the model is PyTorch 2.7
+ *   peak: 3.52 GiB reserved after event 52, 3.03 GiB of it allocated
  */
