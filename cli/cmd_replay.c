@@ -13,7 +13,7 @@
 #include "cli/nearest.h"
 #include "cli/terminal.h"
 
-enum { JSON_TOP = 100 };
+enum { JSON_TOP = 20 };
 
 /* ---- sizes ---- */
 
@@ -140,6 +140,19 @@ static int report(const ul_settings *s, ul_out *out, const ul_replay *replay, co
   return fail(path, &err);
 }
 
+/* A release without rules of its own is replayed by the nearest that has them. */
+static void say_release(const ul_settings *s, const ul_replay *replay) {
+  const ul_device_result *d = ul_replay_main_device(replay);
+  const char *used = d && d->has_what_if ? d->what_if.torch : NULL;
+  size_t size = used ? strlen(used) : 0;
+
+  if (!s->torch || !used || s->json || s->verbosity < 0)
+    return;
+  if (strncmp(s->torch, used, size) != 0 || (s->torch[size] >= '0' && s->torch[size] <= '9'))
+    fprintf(stderr, "ullage: --torch %s is replayed by the rules of %s, the nearest known\n",
+            s->torch, used);
+}
+
 static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *written) {
   ul_source_options source_options = {.size = sizeof(source_options)};
   ul_replay_options options;
@@ -163,6 +176,7 @@ static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *
   status = ul_replay_run(&replay, source, &options, &err);
   ul_bar_end(&bar);
   if (status == UL_OK) {
+    say_release(s, replay);
     separate(s, out, path, !*written);
     *written = 1;
     code = report(s, out, replay, path);

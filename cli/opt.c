@@ -28,7 +28,7 @@ static const ul_opt options[] = {
     {"device", 0, UL_OPT_NUMBER, UL_CMD_REPLAY, AT(device), "N", NULL,
      "Report only this device of the recording."},
     {"top", 0, UL_OPT_NUMBER, UL_CMD_REPLAY, AT(top), "N", NULL,
-     "Name this many holders of the peak; 0 names all (default: 5, and 100 with --json)."},
+     "Name this many holders of the peak; 0 names all (default: 5, and 20 with --json)."},
     {"stack", 0, UL_OPT_CHOICE, UL_CMD_REPLAY, AT(stack), "STYLE", "user|full|none",
      "How much of a stack is shown: the line of your own code, every frame, or nothing (default: "
      "user, and full with --json)."},

@@ -82,25 +82,61 @@ int ul_frame_is_users(const ul_frame *frame) {
   return in_site || !in_library;
 }
 
+/* How much a frame tells about who asked; 0 nothing. */
+static int telling(const ul_frame *frame) {
+  /* How every allocation gets to the allocator and into the recording. */
+  static const char *const plumbing[] = {
+      "torch::unwind", "torch::CapturedTraceback", "torch::cuda::", "c10::", "at::Tensor",
+      "at::detail::"};
+  const char *name = frame->name;
+  size_t i;
+
+  if (ul_frame_is_users(frame))
+    return 5;
+  if (is_python(frame))
+    return 4;
+  /* The backward pass runs in threads without Python; its nodes are named after the forward call.
+   */
+  if (strstr(name, "Backward") && strstr(name, "::apply("))
+    return 3;
+  if (strncmp(name, "at::native::", 12) == 0 && strncmp(name + 12, "empty", 5) != 0)
+    return 2;
+  for (i = 0; i < sizeof(plumbing) / sizeof(plumbing[0]); i++) {
+    if (strncmp(name, plumbing[i], strlen(plumbing[i])) == 0)
+      return 0;
+  }
+  return 1;
+}
+
 int ul_stack_find_user_frame(const ul_source *source, uint32_t stack, ul_frame *out) {
   const uint32_t *ids;
   size_t count = source ? ul_source_stack(source, stack, &ids) : 0, i;
-  int found = 0, found_python = 0;
+  int best = -1;
 
-  for (i = 0; i < count; i++) {
+  for (i = 0; i < count && best < 5; i++) {
     ul_frame frame;
-    if (!ul_source_frame(source, ids[i], &frame))
-      continue;
-    if (ul_frame_is_users(&frame)) {
+    if (ul_source_frame(source, ids[i], &frame) && telling(&frame) > best) {
+      best = telling(&frame);
       *out = frame;
-      return 1;
     }
-    if (!found || (!found_python && is_python(&frame)))
-      *out = frame;
-    found = 1;
-    found_python |= is_python(&frame);
   }
-  return found;
+  return best >= 0;
+}
+
+/* A C++ name without its arguments and the folders everybody knows. */
+static void shorten_name(char *out, size_t size, const char *name) {
+  static const char generated[] = "torch::autograd::generated::";
+  static const char nameless[] = "(anonymous namespace)";
+  const char *at;
+
+  if (strncmp(name, generated, sizeof(generated) - 1) == 0)
+    name += sizeof(generated) - 1;
+  for (at = name; (at = strchr(at, '(')) != NULL; at++) {
+    if (strncmp(at, nameless, sizeof(nameless) - 1) != 0)
+      break;
+  }
+  snprintf(out, size, "%.*s%s", at && at > name ? (int)(at - name) : (int)strlen(name), name,
+           at && at > name ? "()" : "");
 }
 
 /* The longest tail of path that starts after a separator and fits in width columns. */
@@ -122,7 +158,7 @@ const char *ul_frame_describe(const ul_frame *frame, char *buffer, size_t size, 
   size_t fixed;
 
   if (!is_python(frame)) { /* a C++ name says it all */
-    snprintf(whole, sizeof(whole), "%s", name[0] ? name : "unknown place");
+    shorten_name(whole, sizeof(whole), name[0] ? name : "unknown place");
   } else {
     snprintf(line, sizeof(line), ":%" PRId64, frame->line);
     fixed = strlen(line) + 1 + ul_text_width(name);

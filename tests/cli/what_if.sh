@@ -39,6 +39,12 @@ expect_exit 0
 expect_json 'd["what_if"]["torch"]' 2.9
 
 run replay --torch 99.1 "$trace"
+expect_exit 0
+expect_err '--torch 99.1 is replayed by the rules of'
+run replay --torch 2.9.1+cu128 "$trace"
+expect_exit 0
+expect_silent
+run replay --torch newest "$trace"
 expect_exit 2
 expect_nothing
 run replay --conf no_such_setting:1 "$trace"

@@ -46,7 +46,7 @@ ParameterizedTest(struct frame_case *c, stack_text, whose_frame_it_is) {
 }
 
 struct describe_case {
-  char filename[64], name[64];
+  char filename[64], name[96];
   int line;
   int width;
   char expected[64];
@@ -61,6 +61,9 @@ ParameterizedTestParameters(stack_text, frames_fit_their_column) {
       {"C:\\me\\model.py", "f", 1, 12, "model.py:1 f"},
       {"??", "at::native::empty", 0, 40, "at::native::empty"},
       {"", "", 0, 40, "unknown place"},
+      {"??", "torch::autograd::generated::MulBackward0::apply(std::vector<int>&&)", 0, 40,
+       "MulBackward0::apply()"},
+      {"x.cpp", "at::(anonymous namespace)::f(long)", 0, 40, "at::(anonymous namespace)::f()"},
   };
   return cr_make_param_array(struct describe_case, cases, sizeof(cases) / sizeof(cases[0]));
 }
