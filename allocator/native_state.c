@@ -180,13 +180,13 @@ static int same_range(const native *n, const ul_segment *a, const ul_segment *b,
          b->address - base < native_range_bytes(n, &n->lanes.items[lane]);
 }
 
-/* All runs of one range, from the first of them on: mapped pieces with the holes between. Its
- * real base lies a whole number of units below the first piece; nothing more is known of it, and
- * nothing more matters. */
+/* All runs of one range, from the first of them on: mapped pieces with the holes between. Its real
+ * base may lie some whole units below what is known; nothing was ever asked of that part. */
 static int load_range(native *n, const ul_state *from, uint32_t first, uint8_t *loaded) {
   const ul_segment *s = &from->segments[first];
   uint32_t lane = native_lane_of(n, s->pool, s->stream, s->is_small), range, block = 0, i, j;
-  const uint64_t base = s->address;
+  const uint64_t base =
+      s->range_address && s->range_address < s->address ? s->range_address : s->address;
   uint64_t at = base, bytes;
   const int slot = s->is_small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
 
@@ -206,6 +206,8 @@ static int load_range(native *n, const ul_state *from, uint32_t first, uint8_t *
       block = load_unmapped(n, range, block, at, piece->address - at);
       if (!block)
         return 0;
+      if (!n->segments.items[range].first_block)
+        n->segments.items[range].first_block = block;
     }
     for (j = 0; j < piece->block_count; j++) {
       block = load_block(n, range, block, &from->blocks[piece->first_block + j]);

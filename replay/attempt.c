@@ -15,7 +15,7 @@ static ul_status prepare(ul_attempt *a, const ul_history *history,
   model.external_bytes = options->external_bytes;
   model.address_policy = options->policy;
   UL_TRY(ul_model_create(&a->model, &model, err));
-  UL_TRY(ul_initial_state_build(&a->initial, history, a->model, err));
+  UL_TRY(ul_initial_state_build(&a->initial, history, a->model, options->choices, err));
   return ul_model_load(a->model, &a->initial.state, err);
 }
 

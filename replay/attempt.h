@@ -17,8 +17,9 @@ typedef struct ul_attempt_options {
   uint64_t device_bytes, external_bytes;
   uint32_t curve_points; /* 0: no curve */
   int with_proof;
-  uint64_t stop_after;   /* UL_NO_EVENT: to the end */
-  const ul_probe *probe; /* one more; may be NULL */
+  uint64_t stop_after;            /* UL_NO_EVENT: to the end */
+  const ul_probe *probe;          /* one more; may be NULL */
+  const ul_tail_choices *choices; /* may be NULL */
   ul_progress *progress;
   void *progress_arg;
 } ul_attempt_options;

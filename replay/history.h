@@ -35,6 +35,7 @@ typedef struct ul_old_segment {
   uint64_t bytes;
   uint32_t stream, pool, stack, registration;
   uint8_t is_small, is_expandable;
+  uint64_t range_address; /* expandable: lowest address its range is known to reach down to */
 } ul_old_segment;
 
 /* A step of the program that was concluded, to be applied before event `before`. */
@@ -72,6 +73,15 @@ ul_status ul_history_build(ul_history **out, const ul_source *source, const ul_r
                            ul_error *err);
 void ul_history_free(ul_history *history);
 
+/* A remainder concluded for an old block that no address settles, and the entry that tells. */
+typedef struct ul_tail_choice {
+  uint64_t address; /* of the block */
+  uint64_t tail;
+  uint64_t event;
+} ul_tail_choice;
+
+typedef UL_VEC(ul_tail_choice) ul_tail_choices;
+
 /* The state before event 0 under one model's rounding rules: sizes of old blocks are concluded,
  * what lies between blocks is free. The arrays are the caller's to free(). *ambiguous counts
  * blocks whose size other entries do not settle. */
@@ -84,7 +94,8 @@ typedef struct ul_initial_state {
 } ul_initial_state;
 
 ul_status ul_initial_state_build(ul_initial_state *out, const ul_history *history,
-                                 const ul_model *model, ul_error *err);
+                                 const ul_model *model, const ul_tail_choices *choices,
+                                 ul_error *err);
 void ul_initial_state_release(ul_initial_state *initial);
 
 /* Parts of ul_history_build, one file each. */

@@ -24,14 +24,19 @@ static const char *const causes[] = {
 static ul_difference *first_difference(ul_prover *p, ul_difference_kind kind, uint64_t event) {
   ul_difference *d = &p->proof.first_difference;
 
-  if (p->history->contradiction_count) /* explains whatever else differs */
+  /* Entries that contradict each other explain whatever else differs. What is only known to be
+   * wrong with the start is told better by the first difference that it makes. */
+  if (p->history->contradiction_rank > UL_RANK_START)
     return NULL;
-  if (d->kind != UL_DIFFERENCE_NONE && d->event <= event)
+  if (p->differs && d->event <= event)
     return NULL;
+  p->differs = 1;
   memset(d, 0, sizeof(*d));
   d->kind = (uint8_t)kind;
   d->event = event;
-  if (kind == UL_DIFFERENCE_PLACEMENT && p->proof.ambiguous_blocks)
+  if (p->history->contradiction_count)
+    snprintf(d->cause, sizeof(d->cause), "%s", p->history->contradiction.text);
+  else if (kind == UL_DIFFERENCE_PLACEMENT && p->proof.ambiguous_blocks)
     snprintf(d->cause, sizeof(d->cause),
              "the sizes of %" PRIu64 " blocks older than the recording are not recorded",
              p->proof.ambiguous_blocks);
@@ -108,6 +113,7 @@ static void compare_calls(ul_prover *p, uint64_t number, const ul_outcome *outco
       d->model_address = ours->address;
       d->model_bytes = ours->bytes;
     }
+    d->placed_address = outcome->address;
     describe(d, "driver calls before entry %" PRIu64 ": recorded %s, model %s", number, a, b);
   }
 }
@@ -154,7 +160,7 @@ void ul_prover_alloc(ul_prover *p, uint64_t number, const ul_event *event,
     return;
   d->recorded_address = address;
   d->recorded_bytes = event->bytes;
-  d->model_address = outcome->address;
+  d->model_address = d->placed_address = outcome->address;
   d->model_bytes = outcome->block_bytes;
   describe(d,
            "entry %" PRIu64 ": alloc of %" PRIu64 " bytes: recorded at 0x%" PRIx64

@@ -12,6 +12,7 @@ typedef struct ul_prover {
   ul_proof proof;
   size_t next_assisted; /* into initial->assisted */
   uint64_t rejected;
+  int differs; /* proof.first_difference is one of model and recording */
 } ul_prover;
 
 /* The recorded driver calls of one step, in order. */

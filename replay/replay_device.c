@@ -12,15 +12,17 @@
 #include "replay/attempt.h"
 #include "replay/measure/holders.h"
 #include "replay/measure/known_stats.h"
+#include "replay/tail_choices.h"
 
-enum { RULE_SETS = 16 };
+enum { RULE_SETS = 16, ROUNDS_PER_BLOCK = 4, MOST_ROUNDS = 200 };
 
 struct ul_device_replay {
   const ul_source *source;
   const ul_recording *recording;
   ul_history *history;
-  ul_attempt kept;      /* the as-recorded run that proves most */
-  ul_attempt state_run; /* of the last ul_device_replay_state */
+  ul_attempt kept;         /* the as-recorded run that proves most */
+  ul_tail_choices choices; /* that the kept run needed */
+  ul_attempt state_run;    /* of the last ul_device_replay_state */
   ul_device_result result;
   ul_strtab *strings; /* everything the result points to and that is not static */
   UL_VEC(const char *) alike;
@@ -67,6 +69,7 @@ static ul_attempt_options as_recorded(const ul_device_replay *d, const char *tor
 
   o.mode = UL_ENGINE_AS_RECORDED;
   o.with_proof = 1;
+  o.choices = &d->choices;
   return o;
 }
 
@@ -105,6 +108,27 @@ static ul_status note_alike(ul_device_replay *d, const ul_rule_set *set, size_t 
   return UL_OK;
 }
 
+/* Runs a rule set again as long as its first difference tells a remainder of an old block. */
+static ul_status run_and_learn(ul_device_replay *d, ul_attempt *attempt,
+                               const ul_attempt_options *options, ul_tail_choices *choices) {
+  ul_status status = ul_attempt_run(attempt, d->history, options, d->err);
+  uint64_t rounds = attempt->initial.ambiguous * ROUNDS_PER_BLOCK;
+  int learnt;
+
+  if (rounds > MOST_ROUNDS)
+    rounds = MOST_ROUNDS;
+  while (status == UL_OK && rounds-- > 0) {
+    learnt = ul_tail_choices_learn(choices, d->history, attempt);
+    if (!learnt)
+      break;
+    ul_attempt_release(attempt);
+    if (learnt < 0)
+      return ul_fail_nomem(d->err, "the replay");
+    status = ul_attempt_run(attempt, d->history, options, d->err);
+  }
+  return status;
+}
+
 /* Replays every rule set and keeps the one that proves most; of equals the older one, since its
  * releases are the more common. */
 static ul_status choose_release(ul_device_replay *d) {
@@ -116,21 +140,27 @@ static ul_status choose_release(ul_device_replay *d) {
   UL_TRY(status);
   for (i = 0; i < count; i++) {
     ul_attempt_options options = as_recorded(d, newest(&sets[i]));
+    ul_tail_choices choices = {NULL, 0, 0};
     ul_attempt attempt;
     options.curve_points = d->options->curve_points;
     options.progress = d->options->progress;
     options.progress_arg = d->options->progress_arg;
-    status = ul_attempt_run(&attempt, d->history, &options, d->err);
+    options.choices = &choices;
+    status = run_and_learn(d, &attempt, &options, &choices);
     if (status != UL_OK) {
+      UL_VEC_RELEASE(&choices);
       ul_attempt_release(&attempt);
       return status;
     }
     proofs[i] = attempt.prover.proof;
     if (!i || ul_attempt_is_better(&attempt, &d->kept)) {
       ul_attempt_release(&d->kept);
+      UL_VEC_RELEASE(&d->choices);
       d->kept = attempt;
+      d->choices = choices;
       best = i;
     } else {
+      UL_VEC_RELEASE(&choices);
       ul_attempt_release(&attempt);
     }
   }
@@ -495,6 +525,7 @@ void ul_device_replay_free(ul_device_replay *d) {
   ul_attempt_release(&d->kept);
   ul_attempt_release(&d->state_run);
   ul_history_free(d->history);
+  UL_VEC_RELEASE(&d->choices);
   UL_VEC_RELEASE(&d->alike);
   UL_VEC_RELEASE(&d->refuted);
   UL_VEC_RELEASE(&d->stats);

@@ -15,13 +15,15 @@ struct open_tail {
   uint64_t limit; /* of the remainder */
   uint64_t free_event;
   uint64_t tail;
-  uint64_t hint_event; /* UL_NO_EVENT: none yet */
+  uint64_t hint_event;   /* whose address tells; UL_NO_EVENT: none yet */
+  uint64_t choice_event; /* whose address rules smaller remainders out */
   uint32_t block;
 };
 
 struct sizes {
   const ul_history *h;
   const ul_model *model;
+  const ul_tail_choices *choices; /* may be NULL */
   ul_initial_state *out;
   UL_VEC(struct open_tail) open; /* by address */
   ul_error *err;
@@ -43,7 +45,8 @@ static ul_status conclude_size(struct sizes *s, size_t i, const ul_old_segment *
   const uint64_t room = room_end(s->h, i, piece) - b->address;
   const uint64_t rounded = ul_model_round(s->model, b->requested_bytes);
   const uint64_t limit = ul_model_unsplit_limit(s->model, piece->is_small, rounded);
-  struct open_tail tail = {b->address + rounded, limit, b->free_event, 0, UL_NO_EVENT, 0};
+  struct open_tail tail = {b->address + rounded, limit, b->free_event, 0, UL_NO_EVENT,
+                           UL_NO_EVENT,          0};
 
   *bytes = b->bytes ? b->bytes : rounded;
   if (*bytes > room)
@@ -109,6 +112,7 @@ static ul_status lay_out_all(struct sizes *s) {
       piece.bytes += h->segments.items[++i].bytes;
     segment.address = piece.address;
     segment.bytes = piece.bytes;
+    segment.range_address = piece.range_address;
     segment.first_block = (uint32_t)s->out->blocks.count;
     segment.stream = piece.stream;
     segment.pool = piece.pool;
@@ -161,25 +165,40 @@ static int by_number(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
+/* A remainder that later placements asked for; the size stays ambiguous above it. */
+static void look_for_choice(const struct sizes *s, struct open_tail *tail) {
+  const uint64_t address = s->out->blocks.items[tail->block].address;
+  size_t i;
+
+  for (i = 0; s->choices && i < s->choices->count; i++) {
+    if (s->choices->items[i].address == address) {
+      tail->tail = s->choices->items[i].tail;
+      tail->choice_event = s->choices->items[i].event;
+    }
+  }
+}
+
 static ul_status settle_tails(struct sizes *s) {
   size_t i;
 
   look_for_hints(s);
   for (i = 0; i < s->open.count; i++) {
-    const struct open_tail *tail = &s->open.items[i];
+    struct open_tail *tail = &s->open.items[i];
     ul_block *b = &s->out->blocks.items[tail->block], *free_one = b + 1;
-    if (tail->hint_event == UL_NO_EVENT) {
+    uint64_t told_by = tail->hint_event;
+    if (told_by == UL_NO_EVENT) {
       s->out->ambiguous++;
       b->flags |= UL_BLOCK_SIZE_AMBIGUOUS;
-      continue;
+      look_for_choice(s, tail);
+      told_by = tail->choice_event;
     }
     if (!tail->tail)
-      continue; /* the entry confirms the plain size: nothing was fed from it */
+      continue; /* the plain size: nothing was fed from an address */
     b->flags |= UL_BLOCK_SIZE_INFERRED;
     b->bytes += tail->tail;
     free_one->address += tail->tail;
     free_one->bytes -= tail->tail;
-    if (!UL_VEC_PUSH(&s->out->assisted, tail->hint_event))
+    if (!UL_VEC_PUSH(&s->out->assisted, told_by))
       return ul_fail_nomem(s->err, "the replay");
   }
   if (s->out->assisted.count)
@@ -188,7 +207,8 @@ static ul_status settle_tails(struct sizes *s) {
 }
 
 ul_status ul_initial_state_build(ul_initial_state *out, const ul_history *history,
-                                 const ul_model *model, ul_error *err) {
+                                 const ul_model *model, const ul_tail_choices *choices,
+                                 ul_error *err) {
   struct sizes s;
   ul_status status;
 
@@ -196,6 +216,7 @@ ul_status ul_initial_state_build(ul_initial_state *out, const ul_history *histor
   memset(out, 0, sizeof(*out));
   s.h = history;
   s.model = model;
+  s.choices = choices;
   s.out = out;
   s.err = err;
   status = lay_out_all(&s);

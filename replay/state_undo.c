@@ -76,8 +76,8 @@ static ul_status start_from_final(struct undo *u) {
 
   for (i = 0; i < final->segment_count; i++) {
     const ul_segment *s = &final->segments[i];
-    const ul_old_segment piece = {s->address, s->bytes,        s->stream,   s->pool,
-                                  s->stack,   s->registration, s->is_small, s->is_expandable};
+    const ul_old_segment piece = {s->address,      s->bytes,    s->stream,        s->pool, s->stack,
+                                  s->registration, s->is_small, s->is_expandable, 0};
     UL_TRY(insert_piece(u, u->pieces.count, piece));
     for (j = s->first_block; j < s->first_block + s->block_count; j++) {
       const ul_block *b = &final->blocks[j];
@@ -221,7 +221,7 @@ static ul_status undo_segment_free(struct undo *u, uint64_t i) {
   const ul_recording *r = u->h->recording;
   const ul_event *e = &r->events[i];
   const ul_old_segment piece = {r->addresses[i],        e->bytes, e->stream, e->pool, 0, 0,
-                                e->bytes == 2 * UL_MIB, 0};
+                                e->bytes == 2 * UL_MIB, 0,        0};
 
   return put_back(u, i, piece);
 }
@@ -233,8 +233,8 @@ static int by_stream_and_address(const void *a, const void *b) {
   return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* All expandable memory the recording knows: in the final state, or mapped by an entry. The pool
- * of a mapping is that of the allocation it was made for. */
+/* Every address whose pool the recording knows: expandable memory of the final state, blocks of
+ * entries, and mappings, whose pool is that of the allocation they were made for. */
 static ul_status find_ranges(struct undo *u) {
   const ul_recording *r = u->h->recording;
   uint64_t i = r->count, served = 0;
@@ -242,17 +242,20 @@ static ul_status find_ranges(struct undo *u) {
 
   for (s = 0; s < r->final_state.segment_count; s++) {
     const ul_segment *f = &r->final_state.segments[s];
-    const ul_old_segment known = {f->address, f->bytes, f->stream, f->pool, 0, 0, f->is_small, 1};
+    const ul_old_segment known = {f->address, f->bytes,    f->stream, f->pool, 0,
+                                  0,          f->is_small, 1,         0};
     if (f->is_expandable && !UL_VEC_PUSH(&u->ranges, known))
       return ul_fail_nomem(u->err, "the replay");
   }
   while (i-- > 0) {
     const ul_event *e = &r->events[i];
-    const ul_old_segment known = {r->addresses[i],  e->bytes, e->stream, e->pool, 0, 0,
-                                  served <= UL_MIB, 1};
+    const uint8_t action = r->actions[i];
+    const int of_block = action == UL_ACTION_ALLOC || action == UL_ACTION_FREE_COMPLETED;
+    ul_old_segment known = {r->addresses[i], e->bytes, e->stream, e->pool, 0, 0, 0, 1, 0};
     if (e->kind == UL_EVENT_ALLOC)
       served = e->bytes;
-    else if (r->actions[i] == UL_ACTION_SEGMENT_MAP && !UL_VEC_PUSH(&u->ranges, known))
+    known.is_small = (of_block ? e->bytes : served) <= UL_MIB;
+    if ((of_block || action == UL_ACTION_SEGMENT_MAP) && !UL_VEC_PUSH(&u->ranges, known))
       return ul_fail_nomem(u->err, "the replay");
   }
   if (u->ranges.count)
@@ -260,8 +263,11 @@ static ul_status find_ranges(struct undo *u) {
   return UL_OK;
 }
 
-/* What an unmapped piece belonged to: the nearest known expandable memory of its stream. Ranges
- * are further apart than any device is large. */
+/* What an unmapped piece belonged to: the nearest known address of its stream. Ranges lie 9/8 of
+ * the device apart, so what is this near is of the same range on all but small devices, and what
+ * was in the piece itself is nearer still. */
+#define NEAR_BYTES (16 * UL_GIB)
+
 static ul_status nearest_range(struct undo *u, ul_old_segment *piece) {
   size_t low = 0, high, i;
   const ul_old_segment *best = NULL;
@@ -285,7 +291,9 @@ static ul_status nearest_range(struct undo *u, ul_old_segment *piece) {
       best = known;
     }
   }
-  if (best) {
+  /* Nothing near: small pools rarely reach 20 MiB, the unit of large ones. */
+  piece->is_small = piece->bytes % (20 * UL_MIB) != 0;
+  if (best && best_distance < NEAR_BYTES) {
     piece->pool = best->pool;
     piece->is_small = best->is_small;
   }
@@ -327,7 +335,8 @@ static ul_status undo_segment_map(struct undo *u, uint64_t i) {
 
 static ul_status undo_segment_unmap(struct undo *u, uint64_t i) {
   const ul_recording *r = u->h->recording;
-  ul_old_segment piece = {r->addresses[i], r->events[i].bytes, r->events[i].stream, 0, 0, 0, 0, 1};
+  ul_old_segment piece = {
+      r->addresses[i], r->events[i].bytes, r->events[i].stream, 0, 0, 0, 0, 1, 0};
 
   UL_TRY(nearest_range(u, &piece));
   return put_back(u, i, piece);
@@ -373,11 +382,16 @@ static ul_status settle_blocks(struct undo *u) {
       continue;
     }
     h->unknown_frees++;
-    ul_history_contradiction(h, UL_RANK_START,
-                             b.first_event == UL_NO_EVENT ? h->recording->count : b.first_event,
-                             "entry %" PRIu64 " frees 0x%" PRIx64
-                             ", but no entry allocated it after its segment was made",
-                             b.first_event, b.address);
+    if (b.first_event == UL_NO_EVENT)
+      ul_history_contradiction(h, UL_RANK_START, h->recording->count,
+                               "the final state holds 0x%" PRIx64
+                               ", but no entry allocated it after its segment was made",
+                               b.address);
+    else
+      ul_history_contradiction(h, UL_RANK_START, b.first_event,
+                               "entry %" PRIu64 " frees 0x%" PRIx64
+                               ", but no entry allocated it after its segment was made",
+                               b.first_event, b.address);
   }
   h->blocks.count = kept;
   if (kept)
@@ -394,7 +408,7 @@ enum { MADE_FOR_ONE_MISSING = 4 };
 static void check_old_segments(struct undo *u) {
   const ul_recording *r = u->h->recording;
   uint64_t i;
-  size_t at;
+  size_t at = 0;
 
   if (u->h->blocks.count || !u->pieces.count ||
       u->pieces.count * MADE_FOR_ONE_MISSING >
@@ -408,10 +422,91 @@ static void check_old_segments(struct undo *u) {
       break;
   }
   if (i < r->count)
-    ul_history_contradiction(u->h, UL_RANK_START, i,
+    ul_history_contradiction(u->h, UL_RANK_UNDO, i,
                              "entry %" PRIu64 " allocates in a segment of 0x%" PRIx64
                              " that no entry makes, though nothing lived before the recording",
                              i, u->pieces.items[at].address);
+}
+
+/* The range of one pool and stream that was there at the start. */
+struct old_range {
+  ul_old_segment of; /* pool and stream */
+  uint64_t base, mapped;
+  int open; /* not given up yet */
+};
+
+typedef UL_VEC(struct old_range) old_ranges;
+
+static struct old_range *range_of(old_ranges *ranges, const ul_old_segment *piece) {
+  size_t i;
+
+  for (i = 0; i < ranges->count; i++) {
+    const ul_old_segment *of = &ranges->items[i].of;
+    if (of->stream == piece->stream && of->pool == piece->pool && of->is_small == piece->is_small)
+      return &ranges->items[i];
+  }
+  return NULL;
+}
+
+static ul_status list_old_ranges(struct undo *u, old_ranges *ranges) {
+  size_t i;
+
+  for (i = 0; i < u->pieces.count; i++) {
+    const ul_old_segment *piece = &u->pieces.items[i];
+    struct old_range *range = range_of(ranges, piece);
+    const struct old_range fresh = {*piece, piece->address, piece->bytes, 1};
+    if (!piece->is_expandable)
+      continue;
+    if (range)
+      range->mapped += piece->bytes; /* pieces come in address order: the base stays */
+    else if (!UL_VEC_PUSH(ranges, fresh))
+      return ul_fail_nomem(u->err, "the replay");
+  }
+  return UL_OK;
+}
+
+/* A range may reach further down than what was mapped at the start: entries map there later. Once
+ * all of it is unmapped it is given up, and a new one begins somewhere else. */
+static ul_status find_range_bases(struct undo *u, old_ranges *ranges) {
+  const ul_recording *r = u->h->recording;
+  uint64_t i;
+  size_t k;
+
+  for (i = 0; i < r->count; i++) {
+    ul_old_segment piece = {
+        r->addresses[i], r->events[i].bytes, r->events[i].stream, 0, 0, 0, 0, 1, 0};
+    struct old_range *range;
+    if (r->actions[i] != UL_ACTION_SEGMENT_MAP && r->actions[i] != UL_ACTION_SEGMENT_UNMAP)
+      continue;
+    UL_TRY(nearest_range(u, &piece));
+    range = range_of(ranges, &piece);
+    if (!range || !range->open)
+      continue;
+    if (r->actions[i] == UL_ACTION_SEGMENT_UNMAP) {
+      range->mapped -= piece.bytes < range->mapped ? piece.bytes : range->mapped;
+      range->open = range->mapped > 0;
+      continue;
+    }
+    range->mapped += piece.bytes;
+    if (piece.address < range->base)
+      range->base = piece.address;
+  }
+  for (k = 0; k < u->pieces.count; k++) {
+    const struct old_range *range = range_of(ranges, &u->pieces.items[k]);
+    if (u->pieces.items[k].is_expandable && range)
+      u->pieces.items[k].range_address = range->base;
+  }
+  return UL_OK;
+}
+
+static ul_status settle_ranges(struct undo *u) {
+  old_ranges ranges = {NULL, 0, 0};
+  ul_status status = list_old_ranges(u, &ranges);
+
+  if (status == UL_OK && ranges.count)
+    status = find_range_bases(u, &ranges);
+  UL_VEC_RELEASE(&ranges);
+  return status;
 }
 
 static ul_status undo_all(struct undo *u) {
@@ -422,6 +517,7 @@ static ul_status undo_all(struct undo *u) {
   for (i = r->count; i-- > 0;)
     UL_TRY(undoers[r->actions[i]](u, i));
   UL_TRY(settle_blocks(u));
+  UL_TRY(settle_ranges(u));
   check_old_segments(u);
   return UL_OK;
 }

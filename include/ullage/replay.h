@@ -64,8 +64,9 @@ typedef struct ul_difference {
   uint64_t event;
   uint64_t recorded_address, recorded_bytes; /* 0 none */
   uint64_t model_address, model_bytes;       /* 0 none */
-  char text[UL_DIFFERENCE_TEXT_BYTES];       /* the entry, both answers */
-  char cause[UL_DIFFERENCE_TEXT_BYTES];      /* the likely cause, or "" */
+  uint64_t placed_address; /* where the model put the allocation of this entry; 0 nowhere */
+  char text[UL_DIFFERENCE_TEXT_BYTES];  /* the entry, both answers */
+  char cause[UL_DIFFERENCE_TEXT_BYTES]; /* the likely cause, or "" */
 } ul_difference;
 
 typedef struct ul_proof {

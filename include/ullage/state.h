@@ -32,7 +32,8 @@ typedef struct ul_block {
 typedef struct ul_segment {
   uint64_t address;
   uint64_t bytes;
-  uint32_t first_block; /* index into ul_state.blocks */
+  uint64_t range_address; /* expandable: lowest known address of its reserved range; 0: its own */
+  uint32_t first_block;   /* index into ul_state.blocks */
   uint32_t block_count;
   uint32_t stream;
   uint32_t pool;
