@@ -103,12 +103,16 @@ static void peak_text(ul_text *text, const ul_replay_view *view, const ul_device
   if (!device->has_trace || text->options.verbosity < 0)
     return;
   ul_line_clear(&line);
-  ul_line_add(&line, "       %s allocated at most (event %" PRIu64 ")",
-              ul_word_bytes(size, p->max_allocated_bytes, exact), p->max_allocated_event);
+  ul_line_add(&line, "      ");
+  if (p->max_allocated_event != p->event)
+    ul_line_add(&line, " %s allocated at most (event %" PRIu64 ")%s",
+                ul_word_bytes(size, p->max_allocated_bytes, exact), p->max_allocated_event,
+                view->info->has_requested_sizes ? "," : "");
   if (view->info->has_requested_sizes)
-    ul_line_add(&line, ", %s live at most (event %" PRIu64 "): no allocator can reserve less",
+    ul_line_add(&line, " %s live at most (event %" PRIu64 "): no allocator can reserve less",
                 ul_word_bytes(size, p->max_live_bytes, exact), p->max_live_event);
-  ul_text_wrap(text, 0, 7, line.text);
+  if (line.used > 6)
+    ul_text_wrap(text, 0, 7, line.text);
 }
 
 static void curve_text(ul_text *text, const ul_device_result *device) {
