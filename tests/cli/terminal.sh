@@ -40,3 +40,18 @@ expect_no_out "$escape[1"
 TERM=xterm run replay "$trace"
 expect_silent
 expect_no_out "$escape"
+
+# A bar appears once half a second has passed, and leaves nothing behind.
+mkfifo slow
+for expected in yes no; do
+  { sleep 0.7 && cat "$trace"; } >slow &
+  if [ $expected = yes ]; then
+    on_terminal TERM=xterm -- info slow
+    expect_out 'reading '
+    expect_out "$escape[K"
+  else
+    on_terminal TERM=xterm -- info --no-progress slow
+    expect_no_out 'reading '
+  fi
+  wait
+done
