@@ -26,7 +26,7 @@ static uint64_t reach(const native *n, uint32_t block) {
 }
 
 /* Best fit, one candidate only (allocator-spec 3.2). 0 if the driver must be asked. */
-uint32_t native_find(const native *n, uint32_t lane, uint64_t rounded) {
+uint32_t ul_native_find(const native *n, uint32_t lane, uint64_t rounded) {
   const ul_free_set *set = &n->lanes.items[lane].free;
   const ul_settings *s = &n->settings;
   ul_free_at at, ahead;
@@ -70,12 +70,12 @@ static ul_device_answer ask_driver(native *n, uint32_t lane_index, uint64_t roun
   uint32_t segment;
 
   if (uses_expandable(n, lane))
-    return native_map(n, lane_index, rounded, block);
+    return ul_native_map(n, lane_index, rounded, block);
   answer = ul_device_malloc(&n->device, bytes, &address);
   if (answer != UL_DEVICE_GRANTED)
     return answer;
-  segment = native_segment_new(n, address, bytes, lane_index, 0);
-  *block = segment ? native_block_new(n) : 0;
+  segment = ul_native_segment_new(n, address, bytes, lane_index, 0);
+  *block = segment ? ul_native_block_new(n) : 0;
   if (!*block)
     return UL_DEVICE_NOMEM;
   b = &n->blocks.items[*block];
@@ -83,8 +83,8 @@ static ul_device_answer ask_driver(native *n, uint32_t lane_index, uint64_t roun
   b->bytes = bytes;
   b->segment = segment;
   n->segments.items[segment].first_block = *block;
-  native_block_retie(n, *block);
-  native_block_number(n, *block);
+  ul_native_block_retie(n, *block);
+  ul_native_block_number(n, *block);
   ul_stat_increase(&n->statistics, UL_STAT_SEGMENT, slot, 1);
   ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, bytes);
   if (bytes >= n->settings.max_split_bytes)
@@ -92,7 +92,7 @@ static ul_device_answer ask_driver(native *n, uint32_t lane_index, uint64_t roun
   n->statistics.counters[UL_STAT_NUM_DEVICE_ALLOC]++;
   n->totals.reserved_bytes += bytes;
   n->totals.segment_count++;
-  return native_log_call(n, UL_DRIVER_SEGMENT_ALLOC, address, bytes, lane->stream)
+  return ul_native_log_call(n, UL_DRIVER_SEGMENT_ALLOC, address, bytes, lane->stream)
              ? UL_DEVICE_GRANTED
              : UL_DEVICE_NOMEM;
 }
@@ -106,7 +106,7 @@ static ul_device_answer grow(native *n, uint32_t lane, uint64_t rounded, uint32_
   if (answer != UL_DEVICE_REFUSED)
     return answer;
   outcome->refusals++;
-  if (!native_release_available(n, lane, rounded, &released))
+  if (!ul_native_release_available(n, lane, rounded, &released))
     return UL_DEVICE_NOMEM;
   if (released) {
     answer = ask_driver(n, lane, rounded, block);
@@ -114,7 +114,7 @@ static ul_device_answer grow(native *n, uint32_t lane, uint64_t rounded, uint32_
       return answer;
     outcome->refusals++;
   }
-  if (!native_release_cached(n, 0))
+  if (!ul_native_release_cached(n, 0))
     return UL_DEVICE_NOMEM;
   ul_device_after_flush(&n->device);
   outcome->retries++;
@@ -135,7 +135,7 @@ static uint64_t unsplit_limit(const native *n, int is_small, uint64_t rounded) {
 /* Cuts the front off a block that is in no set; the remainder keeps its object and becomes free.
  * Returns the front, or 0 without memory (allocator-spec 3.10 step 1). */
 static uint32_t split(native *n, uint32_t block, uint64_t rounded, int slot) {
-  const uint32_t front = native_block_new(n);
+  const uint32_t front = ul_native_block_new(n);
   native_block *b, *f;
   int was_split;
 
@@ -164,10 +164,10 @@ static uint32_t split(native *n, uint32_t block, uint64_t rounded, int slot) {
   b->prev = front;
   b->address += rounded;
   b->bytes -= rounded;
-  native_block_retie(n, front);
-  native_block_number(n, front);
-  native_block_retie(n, block);
-  return native_put_free(n, block) ? front : 0;
+  ul_native_block_retie(n, front);
+  ul_native_block_number(n, front);
+  ul_native_block_retie(n, block);
+  return ul_native_put_free(n, block) ? front : 0;
 }
 
 static void hand_out(native *n, uint32_t block, const ul_event *event, uint64_t rounded, int slot) {
@@ -218,14 +218,14 @@ static ul_status apply_alloc(native *n, const ul_event *event, ul_outcome *outco
   }
   if (event->handle && n->block_of.items[event->handle])
     return reject(outcome, "a handle that is already in use");
-  lane = native_lane_of(n, event->pool, event->stream, rounded <= UL_SMALL_LIMIT_BYTES);
+  lane = ul_native_lane_of(n, event->pool, event->stream, rounded <= UL_SMALL_LIMIT_BYTES);
   if (!lane)
     return ul_fail_nomem(err, "the allocator model");
   slot = n->lanes.items[lane].small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
   outcome->segment_bytes = ul_segment_size(rounded, &n->settings);
-  block = native_find(n, lane, rounded);
+  block = ul_native_find(n, lane, rounded);
   if (block) {
-    native_take_free(n, block);
+    ul_native_take_free(n, block);
   } else {
     answer = grow(n, lane, rounded, &block, outcome);
     if (answer == UL_DEVICE_NOMEM)
@@ -277,7 +277,7 @@ static ul_status apply_free(native *n, const ul_event *event, ul_outcome *outcom
   if (!block || !(n->blocks.items[block].flags & BLOCK_ALLOCATED))
     return reject(outcome, "a free of an allocation that is not live");
   b = &n->blocks.items[block];
-  slot = native_slot(n, b);
+  slot = ul_native_slot(n, b);
   outcome->address = b->address;
   outcome->block_bytes = b->bytes;
   ul_stat_decrease(&n->statistics, UL_STAT_ALLOCATION, slot, 1);
@@ -292,7 +292,7 @@ static ul_status apply_free(native *n, const ul_event *event, ul_outcome *outcom
     return UL_VEC_PUSH(&n->pending, block) ? UL_OK : ul_fail_nomem(err, "the allocator model");
   }
   n->block_of.items[event->handle] = 0;
-  return native_free_block(n, block) ? UL_OK : ul_fail_nomem(err, "the allocator model");
+  return ul_native_free_block(n, block) ? UL_OK : ul_fail_nomem(err, "the allocator model");
 }
 
 static ul_status apply_complete(native *n, const ul_event *event, ul_outcome *outcome,
@@ -311,7 +311,7 @@ static ul_status apply_complete(native *n, const ul_event *event, ul_outcome *ou
   n->blocks.items[block].uses = 0;
   outcome->address = n->blocks.items[block].address;
   outcome->block_bytes = n->blocks.items[block].bytes;
-  return native_free_block(n, block) ? UL_OK : ul_fail_nomem(err, "the allocator model");
+  return ul_native_free_block(n, block) ? UL_OK : ul_fail_nomem(err, "the allocator model");
 }
 
 static ul_status apply_stream_use(native *n, const ul_event *event, ul_outcome *outcome,
@@ -332,13 +332,14 @@ static ul_status apply_stream_use(native *n, const ul_event *event, ul_outcome *
 static ul_status apply_sync(native *n, const ul_event *event, ul_outcome *outcome, ul_error *err) {
   (void)event, (void)outcome;
   n->statistics.counters[UL_STAT_NUM_SYNC_ALL_STREAMS]--; /* a wait of the program, not of ours */
-  return native_complete_all(n) ? UL_OK : ul_fail_nomem(err, "the allocator model");
+  return ul_native_complete_all(n) ? UL_OK : ul_fail_nomem(err, "the allocator model");
 }
 
 static ul_status apply_empty_cache(native *n, const ul_event *event, ul_outcome *outcome,
                                    ul_error *err) {
   (void)outcome;
-  return native_release_cached(n, event->pool) ? UL_OK : ul_fail_nomem(err, "the allocator model");
+  return ul_native_release_cached(n, event->pool) ? UL_OK
+                                                  : ul_fail_nomem(err, "the allocator model");
 }
 
 static ul_status apply_pool_release(native *n, const ul_event *event, ul_outcome *outcome,
@@ -347,11 +348,11 @@ static ul_status apply_pool_release(native *n, const ul_event *event, ul_outcome
 
   if (!event->pool)
     return reject(outcome, "a release of the default pool");
-  pool = native_pool_of(n, event->pool);
+  pool = ul_native_pool_of(n, event->pool);
   if (!pool)
     return ul_fail_nomem(err, "the allocator model");
   n->pools.items[pool - 1].freeable = 1;
-  native_recount(n);
+  ul_native_recount(n);
   return UL_OK;
 }
 
@@ -452,7 +453,7 @@ static ul_status native_create(void **state, const ul_model_options *options, ul
   n->profile = profile;
   n->settings = settings;
   ul_device_init(&n->device, options);
-  if (!native_pool_of(n, 0)) {
+  if (!ul_native_pool_of(n, 0)) {
     native_destroy(n);
     return ul_fail_nomem(err, "the allocator model");
   }
@@ -553,15 +554,15 @@ const ul_model_ops ul_model_native = {
     .summary = "PyTorch's caching allocator, with or without expandable segments",
     .create = native_create,
     .destroy = native_destroy,
-    .load = native_load,
+    .load = ul_native_load,
     .apply = native_apply,
     .clone = native_clone,
     .totals = native_totals,
     .stats = native_stats,
     .reset_peak = native_reset_peak,
-    .visit = native_visit,
-    .check = native_check,
+    .visit = ul_native_visit,
+    .check = ul_native_check,
     .round = native_round,
     .unsplit_limit = native_unsplit_limit,
-    .asker = native_asker,
+    .asker = ul_native_asker,
 };

@@ -91,48 +91,50 @@ typedef struct native {
 } native;
 
 /* native_blocks.c: blocks, lanes and segments. All that can fail return 0 without memory. */
-uint32_t native_block_new(native *n);
-void native_block_delete(native *n, uint32_t block);
-void native_block_number(native *n, uint32_t block); /* the next creation number, where it counts */
-void native_block_retie(native *n, uint32_t block);  /* after its address changed */
-uint32_t native_lane_of(native *n, uint32_t pool, uint32_t stream, int small);
-uint32_t native_pool_of(native *n, uint32_t pool); /* index + 1 */
-uint32_t native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_t lane,
-                            int expandable);
-void native_segment_delete(native *n, uint32_t segment);
-int native_put_free(native *n, uint32_t block);
-void native_take_free(native *n, uint32_t block);
-int native_put_unmapped(native *n, uint32_t block);
-void native_take_unmapped(native *n, uint32_t block);
-int native_is_free(const native_block *block); /* mapped and in a free set */
-int native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream);
-int native_slot(const native *n, const native_block *block); /* statistics slot of its pool */
-void native_recount(native *n); /* totals of free memory, after a pool changed its nature */
+uint32_t ul_native_block_new(native *n);
+void ul_native_block_delete(native *n, uint32_t block);
+void ul_native_block_number(native *n,
+                            uint32_t block); /* the next creation number, where it counts */
+void ul_native_block_retie(native *n, uint32_t block); /* after its address changed */
+uint32_t ul_native_lane_of(native *n, uint32_t pool, uint32_t stream, int small);
+uint32_t ul_native_pool_of(native *n, uint32_t pool); /* index + 1 */
+uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_t lane,
+                               int expandable);
+void ul_native_segment_delete(native *n, uint32_t segment);
+int ul_native_put_free(native *n, uint32_t block);
+void ul_native_take_free(native *n, uint32_t block);
+int ul_native_put_unmapped(native *n, uint32_t block);
+void ul_native_take_unmapped(native *n, uint32_t block);
+int ul_native_is_free(const native_block *block); /* mapped and in a free set */
+int ul_native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream);
+int ul_native_slot(const native *n, const native_block *block); /* statistics slot of its pool */
+void ul_native_recount(native *n); /* totals of free memory, after a pool changed its nature */
 
 /* native_free.c */
-int native_merge(native *n, uint32_t block, uint32_t neighbour); /* 1 merged, 0 not allowed */
-int native_free_block(native *n, uint32_t block);
-int native_complete_all(native *n);
-int native_release_cached(native *n, uint32_t only_pool);
-int native_release_available(native *n, uint32_t lane, uint64_t rounded, int *released);
+int ul_native_merge(native *n, uint32_t block, uint32_t neighbour); /* 1 merged, 0 not allowed */
+int ul_native_free_block(native *n, uint32_t block);
+int ul_native_complete_all(native *n);
+int ul_native_release_cached(native *n, uint32_t only_pool);
+int ul_native_release_available(native *n, uint32_t lane, uint64_t rounded, int *released);
 
 /* native_expandable.c */
-ul_device_answer native_map(native *n, uint32_t lane, uint64_t rounded, uint32_t *block);
-int native_unmap(native *n, uint32_t block);
-uint32_t native_growing_block(const native *n, uint32_t pool, uint32_t stream, int small,
-                              uint64_t rounded); /* free block a mapping would extend; 0 none */
-uint64_t native_unit(const native *n, const native_lane *lane);
-uint64_t native_whole_units(const native *n, const native_block *block);
-uint32_t native_range_new(native *n, uint32_t lane, uint64_t address, uint64_t bytes);
-uint64_t native_range_bytes(const native *n, const native_lane *lane);
+ul_device_answer ul_native_map(native *n, uint32_t lane, uint64_t rounded, uint32_t *block);
+int ul_native_unmap(native *n, uint32_t block);
+uint32_t ul_native_growing_block(const native *n, uint32_t pool, uint32_t stream, int small,
+                                 uint64_t rounded); /* free block a mapping would extend; 0 none */
+uint64_t ul_native_unit(const native *n, const native_lane *lane);
+uint64_t ul_native_whole_units(const native *n, const native_block *block);
+uint32_t ul_native_range_new(native *n, uint32_t lane, uint64_t address, uint64_t bytes);
+uint64_t ul_native_range_bytes(const native *n, const native_lane *lane);
 
 /* native_state.c, native_check.c */
-ul_status native_load(void *state, const ul_state *from, ul_error *err);
-ul_status native_visit(void *state, ul_state *out, ul_error *err);
-ul_status native_check(const void *state, ul_error *err);
-ul_status native_asker(const void *state, const ul_event *event, ul_asker_view *out, ul_error *err);
+ul_status ul_native_load(void *state, const ul_state *from, ul_error *err);
+ul_status ul_native_visit(void *state, ul_state *out, ul_error *err);
+ul_status ul_native_check(const void *state, ul_error *err);
+ul_status ul_native_asker(const void *state, const ul_event *event, ul_asker_view *out,
+                          ul_error *err);
 
 /* model_native.c */
-uint32_t native_find(const native *n, uint32_t lane, uint64_t rounded);
+uint32_t ul_native_find(const native *n, uint32_t lane, uint64_t rounded);
 
 #endif

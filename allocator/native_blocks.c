@@ -4,7 +4,7 @@
 
 #include "allocator/native.h"
 
-uint32_t native_block_new(native *n) {
+uint32_t ul_native_block_new(native *n) {
   native_block blank = {0};
   uint32_t index = n->dead_block;
 
@@ -20,18 +20,18 @@ uint32_t native_block_new(native *n) {
   return (uint32_t)(n->blocks.count - 1);
 }
 
-void native_block_delete(native *n, uint32_t block) {
+void ul_native_block_delete(native *n, uint32_t block) {
   n->blocks.items[block].flags = BLOCK_DEAD;
   n->blocks.items[block].next = n->dead_block;
   n->dead_block = block;
 }
 
-void native_block_number(native *n, uint32_t block) {
+void ul_native_block_number(native *n, uint32_t block) {
   if (n->profile->tie == UL_TIE_BLOCK)
     n->blocks.items[block].tie = ++n->block_number;
 }
 
-void native_block_retie(native *n, uint32_t block) {
+void ul_native_block_retie(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   const native_segment *segment = &n->segments.items[b->segment];
 
@@ -39,7 +39,7 @@ void native_block_retie(native *n, uint32_t block) {
     b->tie = segment->tie_base + (b->address - segment->address);
 }
 
-uint32_t native_pool_of(native *n, uint32_t pool) {
+uint32_t ul_native_pool_of(native *n, uint32_t pool) {
   native_pool fresh = {0};
   size_t i;
 
@@ -53,8 +53,8 @@ uint32_t native_pool_of(native *n, uint32_t pool) {
   return (uint32_t)n->pools.count;
 }
 
-uint32_t native_lane_of(native *n, uint32_t pool, uint32_t stream, int small) {
-  uint32_t index = native_pool_of(n, pool);
+uint32_t ul_native_lane_of(native *n, uint32_t pool, uint32_t stream, int small) {
+  uint32_t index = ul_native_pool_of(n, pool);
   native_lane fresh = {0};
   native_pool *p;
 
@@ -78,8 +78,8 @@ uint32_t native_lane_of(native *n, uint32_t pool, uint32_t stream, int small) {
   return p->lanes[small].items[stream];
 }
 
-uint32_t native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_t lane,
-                            int expandable) {
+uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_t lane,
+                               int expandable) {
   native_segment fresh = {0};
   uint32_t index = n->dead_segment;
 
@@ -106,17 +106,17 @@ uint32_t native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_
   return index;
 }
 
-void native_segment_delete(native *n, uint32_t segment) {
+void ul_native_segment_delete(native *n, uint32_t segment) {
   n->segments.items[segment].alive = 0;
   n->segments.items[segment].first_block = n->dead_segment;
   n->dead_segment = segment;
 }
 
-int native_is_free(const native_block *block) {
+int ul_native_is_free(const native_block *block) {
   return !(block->flags & (BLOCK_ALLOCATED | BLOCK_PENDING | BLOCK_UNMAPPED | BLOCK_DEAD));
 }
 
-int native_slot(const native *n, const native_block *block) {
+int ul_native_slot(const native *n, const native_block *block) {
   return n->lanes.items[n->segments.items[block->segment].lane].small ? UL_SLOT_SMALL
                                                                       : UL_SLOT_LARGE;
 }
@@ -125,7 +125,7 @@ int native_slot(const native *n, const native_block *block) {
  * of an expandable one. */
 static uint64_t returnable(const native *n, const native_block *b) {
   if (n->segments.items[b->segment].expandable)
-    return native_whole_units(n, b);
+    return ul_native_whole_units(n, b);
   return b->prev || b->next ? 0 : b->bytes;
 }
 
@@ -136,7 +136,7 @@ static uint64_t *returnable_total(native *n, const native_block *b) {
   return pool->id && !pool->freeable ? &n->totals.held_bytes : &n->totals.releasable_bytes;
 }
 
-int native_put_free(native *n, uint32_t block) {
+int ul_native_put_free(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   ul_free_entry entry = {b->bytes, b->tie, block};
   native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
@@ -147,7 +147,7 @@ int native_put_free(native *n, uint32_t block) {
   return 1;
 }
 
-void native_take_free(native *n, uint32_t block) {
+void ul_native_take_free(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
 
@@ -155,7 +155,7 @@ void native_take_free(native *n, uint32_t block) {
   *returnable_total(n, b) -= returnable(n, b);
 }
 
-int native_put_unmapped(native *n, uint32_t block) {
+int ul_native_put_unmapped(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   ul_free_entry entry = {0, b->address, block};
   native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
@@ -164,25 +164,25 @@ int native_put_unmapped(native *n, uint32_t block) {
   return ul_free_set_insert(&lane->unmapped, entry);
 }
 
-void native_take_unmapped(native *n, uint32_t block) {
+void ul_native_take_unmapped(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
 
   ul_free_set_remove(&lane->unmapped, 0, b->address);
 }
 
-void native_recount(native *n) {
+void ul_native_recount(native *n) {
   size_t i;
 
   n->totals.releasable_bytes = n->totals.held_bytes = 0;
   for (i = 1; i < n->blocks.count; i++) {
     const native_block *b = &n->blocks.items[i];
-    if (native_is_free(b))
+    if (ul_native_is_free(b))
       *returnable_total(n, b) += returnable(n, b);
   }
 }
 
-int native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream) {
+int ul_native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream) {
   ul_driver_call call = {address, bytes, stream, (uint8_t)kind};
 
   return UL_VEC_PUSH(&n->calls, call);

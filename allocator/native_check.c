@@ -34,9 +34,9 @@ static void count_block(const native *n, const native_segment *segment, const na
     return;
   }
   f->totals.reserved_bytes += b->bytes;
-  if (native_is_free(b)) {
+  if (ul_native_is_free(b)) {
     f->free_blocks++;
-    back = segment->expandable ? native_whole_units(n, b) : b->prev || b->next ? 0 : b->bytes;
+    back = segment->expandable ? ul_native_whole_units(n, b) : b->prev || b->next ? 0 : b->bytes;
     if (pool->id && !pool->freeable)
       f->totals.held_bytes += back;
     else
@@ -68,11 +68,11 @@ static ul_status check_chain(const native *n, uint32_t index, struct found *f, u
     const native_block *before = &n->blocks.items[last];
     if (b->address != at || b->prev != last || b->segment != index)
       return broken(err, "blocks tile their segment", at, b->address);
-    if (last && native_is_free(b) && native_is_free(before))
+    if (last && ul_native_is_free(b) && ul_native_is_free(before))
       return broken(err, "free neighbours are merged", 0, b->address);
     if (last && (b->flags & BLOCK_UNMAPPED) && (before->flags & BLOCK_UNMAPPED))
       return broken(err, "unmapped neighbours are merged", 0, b->address);
-    if (native_is_free(b)) {
+    if (ul_native_is_free(b)) {
       ul_free_at where;
       const ul_free_entry *e = ul_free_set_lower_bound(&lane->free, b->bytes, &where);
       while (e && e->bytes == b->bytes && e->block != block)
@@ -118,7 +118,7 @@ static ul_status check_statistics(const native *n, const struct found *f, ul_err
   return UL_OK;
 }
 
-ul_status native_check(const void *state, ul_error *err) {
+ul_status ul_native_check(const void *state, ul_error *err) {
   const native *n = state;
   struct found f;
   uint64_t in_sets = 0, in_unmapped = 0;

@@ -9,7 +9,7 @@ static int can_merge(const native_block *dst, const native_block *src) {
          (src->flags & BLOCK_UNMAPPED) == (dst->flags & BLOCK_UNMAPPED);
 }
 
-int native_merge(native *n, uint32_t block, uint32_t neighbour) {
+int ul_native_merge(native *n, uint32_t block, uint32_t neighbour) {
   native_block *dst = &n->blocks.items[block], *src;
 
   if (!neighbour)
@@ -18,9 +18,9 @@ int native_merge(native *n, uint32_t block, uint32_t neighbour) {
   if (!can_merge(dst, src))
     return 0;
   if (src->flags & BLOCK_UNMAPPED)
-    native_take_unmapped(n, neighbour);
+    ul_native_take_unmapped(n, neighbour);
   else
-    native_take_free(n, neighbour);
+    ul_native_take_free(n, neighbour);
   if (dst->prev == neighbour) {
     dst->address = src->address;
     dst->prev = src->prev;
@@ -34,15 +34,15 @@ int native_merge(native *n, uint32_t block, uint32_t neighbour) {
       n->blocks.items[dst->next].prev = block;
   }
   dst->bytes += src->bytes;
-  native_block_retie(n, block);
-  native_block_delete(n, neighbour);
+  ul_native_block_retie(n, block);
+  ul_native_block_delete(n, neighbour);
   return 1;
 }
 
 /* allocator-spec 4.2. The block is allocated or pending no more; it joins its free neighbours. */
-int native_free_block(native *n, uint32_t block) {
+int ul_native_free_block(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
-  const int slot = native_slot(n, b);
+  const int slot = ul_native_slot(n, b);
   const uint64_t bytes = b->bytes, requested = b->requested_bytes;
   int64_t net_count = 0, net_bytes = 0;
   uint32_t sides[2] = {b->prev, b->next};
@@ -54,12 +54,12 @@ int native_free_block(native *n, uint32_t block) {
   b->stack = 0;
   for (i = 0; i < 2; i++) {
     side_bytes = sides[i] ? n->blocks.items[sides[i]].bytes : 0;
-    if (native_merge(n, block, sides[i])) {
+    if (ul_native_merge(n, block, sides[i])) {
       net_count--;
       net_bytes -= (int64_t)side_bytes;
     }
   }
-  if (!native_put_free(n, block))
+  if (!ul_native_put_free(n, block))
     return 0;
   if (!n->segments.items[b->segment].expandable) {
     if (b->prev || b->next) {
@@ -83,7 +83,7 @@ int native_free_block(native *n, uint32_t block) {
   return 1;
 }
 
-int native_complete_all(native *n) {
+int ul_native_complete_all(native *n) {
   size_t i;
 
   n->statistics.counters[UL_STAT_NUM_SYNC_ALL_STREAMS]++;
@@ -93,7 +93,7 @@ int native_complete_all(native *n) {
     if (handle)
       n->block_of.items[handle] = 0;
     n->blocks.items[block].uses = 0;
-    if (!native_free_block(n, block))
+    if (!ul_native_free_block(n, block))
       return 0;
   }
   n->pending.count = 0;
@@ -104,12 +104,12 @@ int native_complete_all(native *n) {
 static int return_segment(native *n, uint32_t block) {
   const native_block b = n->blocks.items[block];
   const native_segment segment = n->segments.items[b.segment];
-  const int slot = native_slot(n, &b);
+  const int slot = ul_native_slot(n, &b);
 
-  native_take_free(n, block);
+  ul_native_take_free(n, block);
   n->statistics.counters[UL_STAT_NUM_DEVICE_FREE]++;
-  if (!native_log_call(n, UL_DRIVER_SEGMENT_FREE, b.address, b.bytes,
-                       n->lanes.items[segment.lane].stream))
+  if (!ul_native_log_call(n, UL_DRIVER_SEGMENT_FREE, b.address, b.bytes,
+                          n->lanes.items[segment.lane].stream))
     return 0;
   ul_device_free(&n->device, b.address, b.bytes);
   ul_stat_decrease(&n->statistics, UL_STAT_SEGMENT, slot, 1);
@@ -118,8 +118,8 @@ static int return_segment(native *n, uint32_t block) {
     ul_stat_decrease_one(&n->statistics.singles[UL_STAT_OVERSIZE_SEGMENTS], 1);
   n->totals.reserved_bytes -= b.bytes;
   n->totals.segment_count--;
-  native_block_delete(n, block);
-  native_segment_delete(n, b.segment);
+  ul_native_block_delete(n, block);
+  ul_native_segment_delete(n, b.segment);
   return 1;
 }
 
@@ -160,17 +160,17 @@ static int release_pool(native *n, uint32_t pool, int small) {
       return 0;
   }
   for (i = 0; i < expandable; i++) {
-    if (!native_unmap(n, n->scratch.items[i]))
+    if (!ul_native_unmap(n, n->scratch.items[i]))
       return 0;
   }
   return 1;
 }
 
 /* allocator-spec 3.8: everything (only_pool 0), or one private pool. */
-int native_release_cached(native *n, uint32_t only_pool) {
+int ul_native_release_cached(native *n, uint32_t only_pool) {
   size_t pool;
 
-  if (!native_complete_all(n))
+  if (!ul_native_complete_all(n))
     return 0;
   if (!only_pool && n->pools.count && (!release_pool(n, 0, 0) || !release_pool(n, 0, 1)))
     return 0;
@@ -184,7 +184,7 @@ int native_release_cached(native *n, uint32_t only_pool) {
 }
 
 /* allocator-spec 3.7: under max_split_size, cached oversize blocks make room for one request. */
-int native_release_available(native *n, uint32_t lane, uint64_t rounded, int *released) {
+int ul_native_release_available(native *n, uint32_t lane, uint64_t rounded, int *released) {
   const ul_free_set *set = &n->lanes.items[lane].free;
   const uint64_t wanted =
       rounded > n->settings.max_split_bytes ? rounded : n->settings.max_split_bytes;

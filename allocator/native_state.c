@@ -53,11 +53,11 @@ static uint32_t load_block(native *n, uint32_t segment, uint32_t last, const ul_
   uint32_t block;
   native_block *b;
 
-  if (last && from->state == UL_BLOCK_INACTIVE && native_is_free(&n->blocks.items[last])) {
+  if (last && from->state == UL_BLOCK_INACTIVE && ul_native_is_free(&n->blocks.items[last])) {
     n->blocks.items[last].bytes += from->bytes;
     return last;
   }
-  block = native_block_new(n);
+  block = ul_native_block_new(n);
   if (!block)
     return 0;
   b = &n->blocks.items[block];
@@ -80,8 +80,8 @@ static uint32_t load_block(native *n, uint32_t segment, uint32_t last, const ul_
   }
   if (b->flags == BLOCK_PENDING && !UL_VEC_PUSH(&n->pending, block))
     return 0;
-  native_block_retie(n, block);
-  native_block_number(n, block);
+  ul_native_block_retie(n, block);
+  ul_native_block_number(n, block);
   return block;
 }
 
@@ -91,14 +91,14 @@ static int settle_chain(native *n, uint32_t first, int expandable) {
 
   for (block = first; block; block = n->blocks.items[block].next) {
     native_block *b = &n->blocks.items[block];
-    const int slot = native_slot(n, b);
+    const int slot = ul_native_slot(n, b);
     if (b->flags & BLOCK_UNMAPPED)
       continue;
-    if (!native_is_free(b)) {
+    if (!ul_native_is_free(b)) {
       count_active(n, b, slot);
       continue;
     }
-    if (!native_put_free(n, block))
+    if (!ul_native_put_free(n, block))
       return 0;
     if (!expandable && (b->prev || b->next)) {
       ul_stat_increase(&n->statistics, UL_STAT_INACTIVE_SPLIT, slot, 1);
@@ -137,12 +137,12 @@ static ul_status check_loadable(const ul_state *from, const ul_segment *s, uint6
 }
 
 static int load_segment(native *n, const ul_state *from, const ul_segment *s) {
-  uint32_t lane = native_lane_of(n, s->pool, s->stream, s->is_small), segment, block = 0, i;
+  uint32_t lane = ul_native_lane_of(n, s->pool, s->stream, s->is_small), segment, block = 0, i;
   int slot;
 
   if (!lane)
     return 0;
-  segment = native_segment_new(n, s->address, s->bytes, lane, 0);
+  segment = ul_native_segment_new(n, s->address, s->bytes, lane, 0);
   if (!segment || !ul_device_take(&n->device, s->address, s->bytes))
     return 0;
   n->segments.items[segment].stack = s->stack;
@@ -170,21 +170,21 @@ static uint32_t load_unmapped(native *n, uint32_t range, uint32_t last, uint64_t
   ul_block hole = {.address = address, .bytes = bytes, .state = UL_BLOCK_ACTIVE_ALLOCATED};
   uint32_t block = load_block(n, range, last, &hole);
 
-  return block && native_put_unmapped(n, block) ? block : 0;
+  return block && ul_native_put_unmapped(n, block) ? block : 0;
 }
 
 static int same_range(const native *n, const ul_segment *a, const ul_segment *b, uint64_t base,
                       uint32_t lane) {
   return b->is_expandable && b->pool == a->pool && b->stream == a->stream &&
          b->is_small == a->is_small &&
-         b->address - base < native_range_bytes(n, &n->lanes.items[lane]);
+         b->address - base < ul_native_range_bytes(n, &n->lanes.items[lane]);
 }
 
 /* All runs of one range, from the first of them on: mapped pieces with the holes between. Its real
  * base may lie some whole units below what is known; nothing was ever asked of that part. */
 static int load_range(native *n, const ul_state *from, uint32_t first, uint8_t *loaded) {
   const ul_segment *s = &from->segments[first];
-  uint32_t lane = native_lane_of(n, s->pool, s->stream, s->is_small), range, block = 0, i, j;
+  uint32_t lane = ul_native_lane_of(n, s->pool, s->stream, s->is_small), range, block = 0, i, j;
   const uint64_t base =
       s->range_address && s->range_address < s->address ? s->range_address : s->address;
   uint64_t at = base, bytes;
@@ -192,8 +192,8 @@ static int load_range(native *n, const ul_state *from, uint32_t first, uint8_t *
 
   if (!lane)
     return 0;
-  bytes = native_range_bytes(n, &n->lanes.items[lane]);
-  range = native_segment_new(n, base, bytes, lane, 1);
+  bytes = ul_native_range_bytes(n, &n->lanes.items[lane]);
+  range = ul_native_segment_new(n, base, bytes, lane, 1);
   if (!range)
     return 0;
   n->segments.items[range].stack = s->stack;
@@ -226,7 +226,7 @@ static int load_range(native *n, const ul_state *from, uint32_t first, uint8_t *
   return settle_chain(n, n->segments.items[range].first_block, 1);
 }
 
-ul_status native_load(void *state, const ul_state *from, ul_error *err) {
+ul_status ul_native_load(void *state, const ul_state *from, ul_error *err) {
   native *n = state;
   uint8_t *loaded;
   uint64_t end = 0;
@@ -307,7 +307,7 @@ static int show_segment(native *n, const native_segment *segment) {
   return 1;
 }
 
-ul_status native_visit(void *state, ul_state *out, ul_error *err) {
+ul_status ul_native_visit(void *state, ul_state *out, ul_error *err) {
   native *n = state;
   size_t i;
 
@@ -328,8 +328,8 @@ ul_status native_visit(void *state, ul_state *out, ul_error *err) {
 
 /* ---- the asker's view ---- */
 
-ul_status native_asker(const void *state, const ul_event *event, ul_asker_view *out,
-                       ul_error *err) {
+ul_status ul_native_asker(const void *state, const ul_event *event, ul_asker_view *out,
+                          ul_error *err) {
   const native *n = state;
   const uint64_t rounded = ul_round_request(event->bytes, &n->settings, n->profile);
   const int small = rounded <= UL_SMALL_LIMIT_BYTES;
@@ -340,11 +340,11 @@ ul_status native_asker(const void *state, const ul_event *event, ul_asker_view *
   (void)err;
   memset(out, 0, sizeof(*out));
   out->rounded_bytes = rounded;
-  extended = native_growing_block(n, event->pool, event->stream, small, rounded);
+  extended = ul_native_growing_block(n, event->pool, event->stream, small, rounded);
   for (i = 1; i < n->blocks.count; i++) {
     const native_block *b = &n->blocks.items[i];
     const native_lane *lane;
-    if (!native_is_free(b))
+    if (!ul_native_is_free(b))
       continue;
     lane = &n->lanes.items[n->segments.items[b->segment].lane];
     if (n->pools.items[lane->pool].id != event->pool || lane->small != small)

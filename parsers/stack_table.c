@@ -79,13 +79,13 @@ ul_status ul_stack_table_add_frame(ul_stack_table *table, ul_heap *heap,
 ul_status ul_stack_table_reserve(ul_stack_table *table, ul_heap *heap, size_t count,
                                  uint32_t **frames, ul_error *err) {
   UL_TRY(UL_HEAP_RESERVE(heap, &table->frames_of_stacks, count, err));
-  *frames = table->frames_of_stacks.items + table->frames_of_stacks.count;
+  *frames = count ? table->frames_of_stacks.items + table->frames_of_stacks.count : NULL;
   return UL_OK;
 }
 
 ul_status ul_stack_table_add_stack(ul_stack_table *table, ul_heap *heap, size_t count, uint32_t *id,
                                    ul_error *err) {
-  const uint32_t *frames = table->frames_of_stacks.items + table->frames_of_stacks.count;
+  const uint32_t *frames;
   const ul_stack_record *known;
   ul_stack_record stack;
   size_t at, mask;
@@ -93,6 +93,7 @@ ul_status ul_stack_table_add_stack(ul_stack_table *table, ul_heap *heap, size_t 
   *id = 0;
   if (!count)
     return UL_OK;
+  frames = table->frames_of_stacks.items + table->frames_of_stacks.count;
   UL_TRY(grow_slots(table, heap, &table->stack_slots.items, &table->stack_slots.capacity,
                     table->stacks.count, hash_of_stack, err));
   stack.hash = (uint32_t)XXH3_64bits(frames, count * sizeof(*frames));

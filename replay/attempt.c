@@ -5,6 +5,25 @@
 
 #include "base/error.h"
 
+/* What was cached before the recording began need not be there on a smaller device: the allocator
+ * would have given it back to make room. */
+static ul_status shrink_to_memory(ul_model *model, const ul_attempt_options *options,
+                                  ul_error *err) {
+  const ul_event event = {.kind = UL_EVENT_EMPTY_CACHE, .flags = UL_EVENT_INFERRED};
+  ul_outcome outcome;
+
+  if (!options->device_bytes ||
+      ul_attempt_start_fits(options, ul_model_totals(model)->reserved_bytes))
+    return UL_OK;
+  return ul_model_apply(model, &event, NULL, &outcome, err);
+}
+
+int ul_attempt_start_fits(const ul_attempt_options *options, uint64_t reserved_bytes) {
+  return !options->device_bytes ||
+         (options->external_bytes <= options->device_bytes &&
+          reserved_bytes <= options->device_bytes - options->external_bytes);
+}
+
 static ul_status prepare(ul_attempt *a, const ul_history *history,
                          const ul_attempt_options *options, ul_error *err) {
   ul_model_options model = {.size = sizeof(model)};
@@ -16,7 +35,11 @@ static ul_status prepare(ul_attempt *a, const ul_history *history,
   model.address_policy = options->policy;
   UL_TRY(ul_model_create(&a->model, &model, err));
   UL_TRY(ul_initial_state_build(&a->initial, history, a->model, options->choices, err));
-  return ul_model_load(a->model, &a->initial.state, err);
+  UL_TRY(ul_model_load(a->model, &a->initial.state, err));
+  if (options->mode == UL_ENGINE_WHAT_IF)
+    UL_TRY(shrink_to_memory(a->model, options, err));
+  a->start_reserved_bytes = ul_model_totals(a->model)->reserved_bytes;
+  return UL_OK;
 }
 
 ul_status ul_attempt_run(ul_attempt *a, const ul_history *history,

@@ -31,6 +31,7 @@ typedef struct ul_attempt {
   ul_peak_probe peak;
   ul_curve_probe curve;
   ul_calls_probe calls;
+  uint64_t start_reserved_bytes;
   ul_totals at_end;
 } ul_attempt;
 
@@ -38,6 +39,9 @@ typedef struct ul_attempt {
 ul_status ul_attempt_run(ul_attempt *attempt, const ul_history *history,
                          const ul_attempt_options *options, ul_error *err);
 void ul_attempt_release(ul_attempt *attempt);
+
+/* Whether so much can be reserved before the first event at all. */
+int ul_attempt_start_fits(const ul_attempt_options *options, uint64_t reserved_bytes);
 
 /* 1 if a proves more than b: it holds, or it differs later, or fewer placements differ. */
 int ul_attempt_is_better(const ul_attempt *a, const ul_attempt *b);

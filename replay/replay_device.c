@@ -270,8 +270,11 @@ static ul_status asker_after(void *arg, uint64_t number, const ul_event *event,
   return UL_OK;
 }
 
-/* A second run, up to the peak only: who is there, and what did the request see. */
+/* A second run, up to the peak only: what did the request see, and who is there. Where reserved
+ * never grew the first event is no more the peak than any other: then holders are looked for where
+ * most was allocated. */
 static ul_status look_at_peak(ul_device_replay *d) {
+  const int grew = d->result.peak.reserved_bytes > d->kept.start_reserved_bytes;
   struct asker_probe asker = {.peak_event = d->result.peak.event};
   const ul_probe probe = {asker_before, asker_after, &asker};
   ul_attempt_options options = as_recorded(d, d->result.torch);
@@ -279,8 +282,9 @@ static ul_status look_at_peak(ul_device_replay *d) {
   ul_state state;
   ul_status status;
 
+  d->result.holders_event = grew ? d->result.peak.event : d->result.peak.max_allocated_event;
   options.with_proof = 0;
-  options.stop_after = d->result.peak.event;
+  options.stop_after = d->result.holders_event;
   options.probe = &probe;
   status = ul_attempt_run(&attempt, d->history, &options, d->err);
   if (status == UL_OK)
@@ -325,8 +329,11 @@ static ul_status run_free_mode(ul_device_replay *d) {
 
 /* ---- what if ---- */
 
-static void fill_what_if(ul_what_if *w, const ul_attempt *attempt) {
-  w->fits = attempt->calls.unexpected_ooms == 0;
+static void fill_what_if(ul_what_if *w, const ul_attempt *attempt,
+                         const ul_attempt_options *options) {
+  w->start_reserved_bytes = attempt->start_reserved_bytes;
+  w->fits = attempt->calls.unexpected_ooms == 0 &&
+            ul_attempt_start_fits(options, attempt->start_reserved_bytes);
   w->peak = attempt->peak.peak;
   w->lost_at_peak = ul_lost_of(&attempt->peak.at_peak, w->peak.event);
   w->segment_count_at_peak = attempt->peak.at_peak.segment_count;
@@ -364,7 +371,7 @@ static ul_status run_what_if(ul_device_replay *d) {
     w->settings = options.settings;
     w->memory_bytes = o->memory_bytes;
     w->external_bytes = o->external_bytes;
-    fill_what_if(w, &attempt);
+    fill_what_if(w, &attempt, &options);
   }
   ul_attempt_release(&attempt);
   return status;

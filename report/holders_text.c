@@ -99,14 +99,19 @@ static void place_text(ul_text *text, const ul_source *source, const place *p, u
 
 static void places_text(ul_text *text, const ul_replay_view *view, const ul_device_result *device,
                         const place *places, size_t count, unsigned top) {
-  uint64_t whole = device->peak.allocated_bytes, shown_bytes = 0;
+  const int at_peak = device->holders_event == device->peak.event;
+  uint64_t whole = at_peak ? device->peak.allocated_bytes : device->peak.max_allocated_bytes;
+  uint64_t shown_bytes = 0;
   char size[UL_WORD], share[UL_WORD];
   ul_line line;
   size_t i;
 
   ul_line_clear(&line);
-  ul_line_add(&line, " %s, of %s allocated, by the code that asked",
-              device->has_trace ? "at the peak" : "then",
+  if (at_peak)
+    ul_line_add(&line, " %s", device->has_trace ? "at the peak" : "then");
+  else
+    ul_line_add(&line, " after event %" PRIu64, device->holders_event);
+  ul_line_add(&line, ", of %s allocated, by the code that asked",
               ul_word_bytes(size, whole, text->options.exact_bytes));
   ul_text_heading(text, "Held", line.text);
   for (i = 0; i < count && i < top; i++) {

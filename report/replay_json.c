@@ -137,6 +137,7 @@ void ul_replay_json_what_if(ul_json *json, const ul_device_result *device, int h
   ul_member_known(json, "memory_bytes", w->memory_bytes != 0, w->memory_bytes);
   ul_member_u64(json, "external_bytes", w->external_bytes);
   ul_member_bool(json, "fits", w->fits);
+  ul_member_u64(json, "start_reserved_bytes", w->start_reserved_bytes);
   ul_replay_json_peak(json, &w->peak, 1, has_requests);
   ul_json_key(json, "lost_at_peak");
   ul_replay_json_lost(json, &w->lost_at_peak, 1, has_requests);
@@ -176,6 +177,7 @@ void ul_replay_json_holders(ul_json *json, const ul_replay_view *view,
   size_t i;
 
   ul_member_u64(json, "holder_count", device->holder_total);
+  ul_member_u64(json, "holders_event", device->holders_event);
   ul_member_u64(json, "live_without_stack_bytes", device->live_without_stack_bytes);
   ul_json_key(json, "holders");
   ul_json_begin_array(json);

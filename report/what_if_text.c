@@ -51,6 +51,9 @@ static void verdict(ul_text *text, const ul_what_if *w) {
   ul_text_set_style(text, w->fits ? UL_TEXT_GOOD : UL_TEXT_BAD);
   ul_text_put(text, w->fits ? "Fits" : "DOES NOT FIT");
   ul_text_set_style(text, UL_TEXT_PLAIN);
+  if (!w->fits && !w->oom_count)
+    ul_line_add(&line, ": %s are held before the first event already",
+                ul_word_bytes(size, w->start_reserved_bytes, text->options.exact_bytes));
   if (w->oom_count) {
     ul_line_add(&line, "%s %s refused, first %s at event %" PRIu64, w->fits ? "," : ":",
                 ul_word_count(count, w->oom_count, "request", "requests"),

@@ -149,7 +149,9 @@ typedef struct ul_oom {
 typedef struct ul_what_if {
   const char *torch, *settings;
   uint64_t memory_bytes, external_bytes; /* 0 unlimited */
-  int fits;                              /* no allocation refused that the recording served */
+  int fits; /* the start fits, and nothing is refused that was served */
+  uint64_t
+      start_reserved_bytes; /* before event 0, after empty_cache where more than memory allows */
   ul_peak peak;
   ul_lost lost_at_peak;
   uint64_t segment_count_at_peak;
@@ -184,6 +186,7 @@ typedef struct ul_device_result {
 
   size_t stat_count;
   const ul_replay_stat *stats;
+  uint64_t holders_event; /* the peak's, or where most was allocated if reserved never grew */
   size_t holder_count, holder_total;
   const ul_holder *holders; /* by bytes, largest first */
   uint64_t live_without_stack_bytes;

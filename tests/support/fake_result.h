@@ -54,6 +54,7 @@ static inline ul_device_result fake_device(uint16_t device) {
                         .stat_count = 2,
                         .stats = fake_stats,
                         .holder_count = 2,
+                        .holders_event = 700,
                         .holder_total = 5,
                         .holders = fake_holders,
                         .curve_count = 2,
