@@ -10,6 +10,7 @@
 #include "ullage/source.h"
 
 #include "cli/command.h"
+#include "cli/moment.h"
 #include "cli/nearest.h"
 #include "cli/terminal.h"
 
@@ -103,6 +104,32 @@ static ul_replay_options replay_options(const ul_settings *s, ul_bar *bar) {
   return o;
 }
 
+/* --from and --to as event numbers of the device they are meant for: the one given, or the one with
+ * most entries. Returns 0 or an exit code. */
+static int read_window(const ul_settings *s, const ul_source *source, ul_replay_options *o) {
+  const ul_recording *r = NULL, *candidate;
+  char why[256];
+  size_t i;
+
+  if (!s->from && !s->to)
+    return 0;
+  for (i = 0; (candidate = ul_source_recording(source, i)) != NULL; i++) {
+    if (o->has_device ? candidate->device == o->device : !r || candidate->count > r->count)
+      r = candidate;
+  }
+  if (!r)
+    return 0; /* the replay says what is wrong */
+  o->has_device = 1;
+  o->device = r->device;
+  o->has_window = 1;
+  o->to_event = UINT64_MAX;
+  if (s->from && ul_moment_find(&o->from_event, source, r, s->from, 0, why, sizeof(why)))
+    return ul_misuse("replay", "--from %s: %s", s->from, why);
+  if (s->to && ul_moment_find(&o->to_event, source, r, s->to, 1, why, sizeof(why)))
+    return ul_misuse("replay", "--to %s: %s", s->to, why);
+  return 0;
+}
+
 /* 1 where a question that was asked is answered with no. */
 static int answer(const ul_settings *s, const ul_replay *replay) {
   size_t count = ul_replay_device_count(replay), i;
@@ -171,8 +198,13 @@ static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *
   if (status != UL_OK)
     return fail(path, &err);
 
-  ul_bar_begin(&bar, "replaying", s);
   options = replay_options(s, &bar);
+  code = read_window(s, source, &options);
+  if (code) {
+    ul_source_close(source);
+    return code;
+  }
+  ul_bar_begin(&bar, "replaying", s);
   status = ul_replay_run(&replay, source, &options, &err);
   ul_bar_end(&bar);
   if (status == UL_OK) {

@@ -19,7 +19,7 @@ enum {
 
 /* What the command line said. Texts point into argv. */
 typedef struct ul_settings {
-  const char *torch, *conf, *memory, *gpu, *reserve, *output;
+  const char *torch, *conf, *memory, *gpu, *reserve, *output, *from, *to;
   uint64_t memory_bytes, reserve_bytes; /* of memory or gpu, and of reserve */
   unsigned device, top;
   int stack; /* ul_stack_style */

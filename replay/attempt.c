@@ -51,10 +51,11 @@ ul_status ul_attempt_run(ul_attempt *a, const ul_history *history,
   memset(a, 0, sizeof(*a));
   UL_TRY(prepare(a, history, options, err));
   ul_prover_init(&a->prover, history, &a->initial);
-  probes[engine.probe_count++] = ul_peak_probe_init(&a->peak);
+  probes[engine.probe_count++] = ul_peak_probe_init(&a->peak, options->from, options->to);
   probes[engine.probe_count++] = ul_calls_probe_init(&a->calls, r);
   if (options->curve_points)
-    probes[engine.probe_count++] = ul_curve_probe_init(&a->curve, r->count, options->curve_points);
+    probes[engine.probe_count++] =
+        ul_curve_probe_init(&a->curve, options->from, options->to, options->curve_points);
   if (options->probe)
     probes[engine.probe_count++] = *options->probe;
   engine.probes = probes;

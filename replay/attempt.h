@@ -16,6 +16,7 @@ typedef struct ul_attempt_options {
   ul_address_policy policy;
   uint64_t device_bytes, external_bytes;
   uint32_t curve_points; /* 0: no curve */
+  uint64_t from, to;     /* events that peaks and curve look at */
   int with_proof;
   uint64_t stop_after;            /* UL_NO_EVENT: to the end */
   const ul_probe *probe;          /* one more; may be NULL */

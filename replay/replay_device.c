@@ -30,7 +30,8 @@ struct ul_device_replay {
   UL_VEC(ul_replay_stat) stats;
   UL_VEC(ul_warning) warnings;
   ul_holders holders;
-  const char *settings; /* as recorded */
+  const char *settings;            /* as recorded */
+  uint64_t window_from, window_to; /* events that are reported */
   const ul_replay_options *options;
   ul_error *err;
 };
@@ -70,6 +71,8 @@ static ul_attempt_options as_recorded(const ul_device_replay *d, const char *tor
   o.mode = UL_ENGINE_AS_RECORDED;
   o.with_proof = 1;
   o.choices = &d->choices;
+  o.from = d->window_from;
+  o.to = d->window_to;
   return o;
 }
 
@@ -274,7 +277,9 @@ static ul_status asker_after(void *arg, uint64_t number, const ul_event *event,
  * never grew the first event is no more the peak than any other: then holders are looked for where
  * most was allocated. */
 static ul_status look_at_peak(ul_device_replay *d) {
-  const int grew = d->result.peak.reserved_bytes > d->kept.start_reserved_bytes;
+  const int grew =
+      d->result.peak.event > d->window_from ||
+      (!d->window_from && d->result.peak.reserved_bytes > d->kept.start_reserved_bytes);
   struct asker_probe asker = {.peak_event = d->result.peak.event};
   const ul_probe probe = {asker_before, asker_after, &asker};
   ul_attempt_options options = as_recorded(d, d->result.torch);
@@ -486,7 +491,33 @@ static void bind_result(ul_device_replay *d) {
   r->warning_count = d->warnings.count;
 }
 
+/* Steps concluded after the last entry belong to the end: they only release. */
+static ul_status set_window(ul_device_replay *d) {
+  const ul_replay_options *o = d->options;
+  const uint64_t last = d->recording->count ? d->recording->count - 1 : 0;
+
+  char to[24] = "the end";
+
+  d->window_to = last;
+  if (!o->has_window)
+    return UL_OK;
+  if (o->to_event != UINT64_MAX)
+    snprintf(to, sizeof(to), "%" PRIu64, o->to_event);
+  if (o->from_event > o->to_event || o->from_event > last || !d->recording->has_trace)
+    return ul_fail(d->err, UL_E_INVALID, 0,
+                   "no event of device %u lies from %" PRIu64
+                   " to %s: its events are 0 to %" PRIu64,
+                   (unsigned)d->recording->device, o->from_event, to, last);
+  d->window_from = o->from_event;
+  d->window_to = o->to_event < last ? o->to_event : last;
+  d->result.has_window = 1;
+  d->result.window_from = d->window_from;
+  d->result.window_to = d->window_to;
+  return UL_OK;
+}
+
 static ul_status run(ul_device_replay *d) {
+  UL_TRY(set_window(d));
   UL_TRY(ul_history_build(&d->history, d->source, d->recording, d->err));
   d->settings = recorded_settings(d);
   UL_TRY(choose_release(d));

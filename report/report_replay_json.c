@@ -150,6 +150,15 @@ static void device_members(ul_json *json, const ul_replay_view *view,
   model_json(json, device);
   ul_replay_json_proof(json, device);
   ul_replay_json_peak(json, &device->peak, device->has_trace, has_requests);
+  ul_json_key(json, "window");
+  if (device->has_window) {
+    ul_json_begin_object(json);
+    ul_member_u64(json, "from_event", device->window_from);
+    ul_member_u64(json, "to_event", device->window_to);
+    ul_json_end_object(json);
+  } else {
+    ul_json_null(json);
+  }
   ul_json_key(json, "lost_at_peak");
   ul_replay_json_lost(json, &device->lost_at_peak, device->has_trace, has_requests);
   ul_json_key(json, "lost_at_end");

@@ -89,6 +89,9 @@ static void peak_text(ul_text *text, const ul_replay_view *view, const ul_device
               ul_word_bytes(size, p->reserved_bytes, exact));
   if (device->has_trace)
     add_instant(&line, view, device, p->event, p->time_ns);
+  if (device->has_window)
+    ul_line_add(&line, ", of events %" PRIu64 " to %" PRIu64 " only", device->window_from,
+                device->window_to);
   ul_text_heading(text, device->has_trace ? "Peak" : "State", line.text);
 
   ul_line_clear(&line);

@@ -32,6 +32,8 @@ typedef struct ul_replay_options {
   /* Selection of what is reported; the whole history is always replayed. */
   int has_device;
   uint16_t device;
+  int has_window; /* peaks, holders and the curve only of events from ... to, both inclusive */
+  uint64_t from_event, to_event;
   uint32_t top;          /* holders kept in the result; 0: all of them */
   uint32_t curve_points; /* buckets of the curve; 0: 1000 */
   int skip_free_mode;    /* do not replay with invented segment bases */
@@ -166,6 +168,8 @@ typedef struct ul_device_result {
   int starts_empty;     /* the recording begins with an empty allocator */
   int history_complete; /* ... and every allocation and free is in it */
   int has_trace;
+  int has_window; /* peaks, holders and curve are those of this window only */
+  uint64_t window_from, window_to;
 
   const char *torch;    /* of the kept rule set: "2.9" */
   const char *settings; /* "" defaults */

@@ -19,9 +19,9 @@ static ul_status after(void *arg, uint64_t number, const ul_event *event, const 
   ul_curve_point *p = c->points.count ? &c->points.items[c->points.count - 1] : NULL;
 
   (void)outcome;
-  if (number >= c->entries && c->entries)
-    number = c->entries - 1; /* steps concluded after the last entry */
-  if (!p || number / c->width != p->first_event / c->width) {
+  if (number < c->from || number > c->to)
+    return UL_OK;
+  if (!p || (number - c->from) / c->width != (p->first_event - c->from) / c->width) {
     const ul_curve_point fresh = {
         number,          number,          event->time_ns,     t->reserved_bytes,  t->reserved_bytes,
         t->active_bytes, t->active_bytes, t->allocated_bytes, t->allocated_bytes, t->live_bytes,
@@ -36,14 +36,14 @@ static ul_status after(void *arg, uint64_t number, const ul_event *event, const 
   return UL_OK;
 }
 
-ul_probe ul_curve_probe_init(ul_curve_probe *probe, uint64_t entries, uint32_t points) {
+ul_probe ul_curve_probe_init(ul_curve_probe *probe, uint64_t from, uint64_t to, uint32_t points) {
   const ul_probe out = {NULL, after, probe};
+  const uint64_t events = to - from + 1;
 
   memset(probe, 0, sizeof(*probe));
-  probe->entries = entries;
-  probe->width = entries / points + (entries % points != 0);
-  if (!probe->width)
-    probe->width = 1;
+  probe->from = from;
+  probe->to = to;
+  probe->width = events / points + (events % points != 0);
   return out;
 }
 

@@ -29,6 +29,8 @@ void ul_peak_probe_take(ul_peak_probe *probe, uint64_t event, uint64_t time_ns,
   ul_peak *p = &probe->peak;
   const int first = !probe->any;
 
+  if (first)
+    probe->first_reserved_bytes = totals->reserved_bytes;
   if (first || totals->reserved_bytes > p->reserved_bytes) {
     p->event = event;
     p->time_ns = time_ns;
@@ -46,14 +48,20 @@ void ul_peak_probe_take(ul_peak_probe *probe, uint64_t event, uint64_t time_ns,
 
 static ul_status after(void *arg, uint64_t number, const ul_event *event, const ul_outcome *outcome,
                        ul_model *model, ul_error *err) {
+  const ul_peak_probe *probe = arg;
+
   (void)outcome, (void)err;
+  if (number < probe->from || number > probe->to)
+    return UL_OK;
   ul_peak_probe_take(arg, number, event->time_ns, ul_model_totals(model));
   return UL_OK;
 }
 
-ul_probe ul_peak_probe_init(ul_peak_probe *probe) {
+ul_probe ul_peak_probe_init(ul_peak_probe *probe, uint64_t from, uint64_t to) {
   const ul_probe out = {NULL, after, probe};
 
   memset(probe, 0, sizeof(*probe));
+  probe->from = from;
+  probe->to = to;
   return out;
 }
