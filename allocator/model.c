@@ -126,6 +126,10 @@ uint64_t ul_model_round(const ul_model *model, uint64_t requested_bytes) {
   return model->ops->round(model->state, requested_bytes);
 }
 
+uint64_t ul_model_fraction_limit(const ul_model *model, double fraction) {
+  return model->ops->fraction_limit(model->state, fraction);
+}
+
 ul_status ul_model_asker(const ul_model *model, const ul_event *event, ul_asker_view *out,
                          ul_error *err) {
   return model->ops->asker(model->state, event, out, err);

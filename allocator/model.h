@@ -32,6 +32,7 @@ typedef struct ul_model_ops {
   ul_status (*visit)(void *state, ul_state *out, ul_error *err);
   ul_status (*check)(const void *state, ul_error *err);
   uint64_t (*round)(const void *state, uint64_t requested_bytes);
+  uint64_t (*fraction_limit)(const void *state, double fraction);
   uint64_t (*unsplit_limit)(const void *state, int is_small, uint64_t rounded_bytes);
   ul_status (*asker)(const void *state, const ul_event *event, ul_asker_view *out, ul_error *err);
 } ul_model_ops;

@@ -69,6 +69,12 @@ static ul_device_answer ask_driver(native *n, uint32_t lane_index, uint64_t roun
   uint64_t address;
   uint32_t segment;
 
+  /* The limit is tested with the segment size, also where another number of bytes is mapped. What a
+   * recording's driver granted was within it. */
+  if (n->limit_bytes != UINT64_MAX && !n->device.grants &&
+      (n->totals.reserved_bytes > n->limit_bytes ||
+       bytes > n->limit_bytes - n->totals.reserved_bytes))
+    return UL_DEVICE_REFUSED;
   if (uses_expandable(n, lane))
     return ul_native_map(n, lane_index, rounded, block);
   answer = ul_device_malloc(&n->device, bytes, &address);
@@ -100,9 +106,12 @@ static ul_device_answer ask_driver(native *n, uint32_t lane_index, uint64_t roun
 /* All attempts at new memory, in PyTorch's order (allocator-spec 3.1 steps 6 - 8). */
 static ul_device_answer grow(native *n, uint32_t lane, uint64_t rounded, uint32_t *block,
                              ul_outcome *outcome) {
-  ul_device_answer answer = ask_driver(n, lane, rounded, block);
+  ul_device_answer answer;
   int released = 0;
 
+  if (ul_native_collects(n) && !ul_native_collect(n))
+    return UL_DEVICE_NOMEM;
+  answer = ask_driver(n, lane, rounded, block);
   if (answer != UL_DEVICE_REFUSED)
     return answer;
   outcome->refusals++;
@@ -223,6 +232,8 @@ static ul_status apply_alloc(native *n, const ul_event *event, ul_outcome *outco
     return ul_fail_nomem(err, "the allocator model");
   slot = n->lanes.items[lane].small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
   outcome->segment_bytes = ul_segment_size(rounded, &n->settings);
+  if (ul_native_collects(n))
+    n->pools.items[n->lanes.items[lane].pool].searches[n->lanes.items[lane].small]++;
   block = ul_native_find(n, lane, rounded);
   if (block) {
     ul_native_take_free(n, block);
@@ -363,6 +374,13 @@ static ul_status apply_external(native *n, const ul_event *event, ul_outcome *ou
   return UL_OK;
 }
 
+static ul_status apply_fraction(native *n, const ul_event *event, ul_outcome *outcome,
+                                ul_error *err) {
+  (void)outcome, (void)err;
+  n->limit_bytes = event->bytes;
+  return UL_OK;
+}
+
 static ul_status apply_nothing(native *n, const ul_event *event, ul_outcome *outcome,
                                ul_error *err) {
   (void)n, (void)event, (void)outcome, (void)err;
@@ -390,7 +408,7 @@ static ul_status (*const appliers[UL_EVENT_KIND_COUNT])(native *, const ul_event
     [UL_EVENT_CAPTURE_BEGIN] = apply_unsupported,
     [UL_EVENT_CAPTURE_END] = apply_unsupported,
     [UL_EVENT_SET_CONF] = apply_unsupported,
-    [UL_EVENT_SET_FRACTION] = apply_unsupported,
+    [UL_EVENT_SET_FRACTION] = apply_fraction,
     [UL_EVENT_EXTERNAL_BYTES] = apply_external,
     [UL_EVENT_MARK] = apply_nothing,
 };
@@ -440,6 +458,19 @@ static void native_destroy(void *state) {
   free(n);
 }
 
+/* PyTorch: set_per_process_memory_fraction. */
+static uint64_t fraction_limit(const native *n, double fraction) {
+  const double bytes = fraction * (double)n->device.capacity_bytes;
+
+  if (fraction >= 1.0 && !n->profile->whole_fraction_limits)
+    return UINT64_MAX;
+  return (uint64_t)(n->profile->fraction_rounds ? bytes + 0.5 : bytes);
+}
+
+static uint64_t native_fraction_limit(const void *state, double fraction) {
+  return fraction_limit(state, fraction);
+}
+
 static ul_status native_create(void **state, const ul_model_options *options, ul_error *err) {
   const ul_profile *profile;
   ul_settings settings;
@@ -453,6 +484,7 @@ static ul_status native_create(void **state, const ul_model_options *options, ul
   n->profile = profile;
   n->settings = settings;
   ul_device_init(&n->device, options);
+  n->limit_bytes = settings.fraction < 1.0 ? fraction_limit(n, settings.fraction) : UINT64_MAX;
   if (!ul_native_pool_of(n, 0)) {
     native_destroy(n);
     return ul_fail_nomem(err, "the allocator model");
@@ -492,6 +524,7 @@ static int copy_pools(native *to_model, const native *from_model) {
     native_pool fresh = {0}, *to;
     fresh.id = from->id;
     fresh.freeable = from->freeable;
+    memcpy(fresh.searches, from->searches, sizeof(fresh.searches));
     if (!UL_VEC_PUSH(&to_model->pools, fresh))
       return 0;
     to = &to_model->pools.items[i];
@@ -512,6 +545,7 @@ static ul_status native_clone(void **out, const void *state, ul_error *err) {
   to->settings = from->settings;
   to->dead_block = from->dead_block;
   to->dead_segment = from->dead_segment;
+  to->limit_bytes = from->limit_bytes;
   to->block_number = from->block_number;
   to->segment_ties = from->segment_ties;
   to->segment_number = from->segment_number;
@@ -563,6 +597,7 @@ const ul_model_ops ul_model_native = {
     .visit = ul_native_visit,
     .check = ul_native_check,
     .round = native_round,
+    .fraction_limit = native_fraction_limit,
     .unsplit_limit = native_unsplit_limit,
     .asker = ul_native_asker,
 };

@@ -34,7 +34,8 @@ typedef struct native_block {
   uint32_t segment;
   uint32_t handle;
   uint32_t stack;
-  uint16_t uses; /* streams other than its own that used it since it was handed out */
+  uint32_t gc_base; /* free: searches of its pool when it became so */
+  uint16_t uses;    /* streams other than its own that used it since it was handed out */
   uint8_t flags;
 } native_block;
 
@@ -63,6 +64,7 @@ typedef struct native_lane {
 typedef struct native_pool {
   uint32_t id;
   uint8_t freeable;          /* private, and nobody will allocate from it again */
+  uint32_t searches[2];      /* large, small: counted while garbage collection is on */
   UL_VEC(uint32_t) lanes[2]; /* large, small: by stream id; 0 none */
 } native_pool;
 
@@ -80,6 +82,7 @@ typedef struct native {
   UL_VEC(uint32_t) pending;  /* blocks that wait, oldest first */
   UL_VEC(uint32_t) scratch;
   UL_VEC(ul_driver_call) calls; /* of the event being applied */
+  uint64_t limit_bytes;         /* of reserved memory: the memory fraction; UINT64_MAX none */
   uint64_t block_number;        /* creation numbers given so far (2.12) */
   uint64_t segment_ties;        /* tie space used so far (2.13 on) */
   uint32_t segment_number;
@@ -114,8 +117,13 @@ void ul_native_recount(native *n); /* totals of free memory, after a pool change
 int ul_native_merge(native *n, uint32_t block, uint32_t neighbour); /* 1 merged, 0 not allowed */
 int ul_native_free_block(native *n, uint32_t block);
 int ul_native_complete_all(native *n);
+int ul_native_return_segment(native *n, uint32_t block);
 int ul_native_release_cached(native *n, uint32_t only_pool);
 int ul_native_release_available(native *n, uint32_t lane, uint64_t rounded, int *released);
+
+/* native_collect.c */
+int ul_native_collects(const native *n); /* is garbage collection on? */
+int ul_native_collect(native *n);
 
 /* native_expandable.c */
 ul_device_answer ul_native_map(native *n, uint32_t lane, uint64_t rounded, uint32_t *block);

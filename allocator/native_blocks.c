@@ -143,6 +143,7 @@ int ul_native_put_free(native *n, uint32_t block) {
 
   if (!ul_free_set_insert(&lane->free, entry))
     return 0;
+  b->gc_base = n->pools.items[lane->pool].searches[lane->small];
   *returnable_total(n, b) += returnable(n, b);
   return 1;
 }

@@ -101,7 +101,7 @@ int ul_native_complete_all(native *n) {
 }
 
 /* allocator-spec 3.12. */
-static int return_segment(native *n, uint32_t block) {
+int ul_native_return_segment(native *n, uint32_t block) {
   const native_block b = n->blocks.items[block];
   const native_segment segment = n->segments.items[b.segment];
   const int slot = ul_native_slot(n, &b);
@@ -142,7 +142,7 @@ static int release_lane(native *n, uint32_t lane, size_t *expandable) {
     uint32_t block = n->scratch.items[i];
     if (n->segments.items[n->blocks.items[block].segment].expandable)
       n->scratch.items[(*expandable)++] = block;
-    else if (!return_segment(n, block))
+    else if (!ul_native_return_segment(n, block))
       return 0;
   }
   n->scratch.count = *expandable;
@@ -198,7 +198,7 @@ int ul_native_release_available(native *n, uint32_t lane, uint64_t rounded, int 
   entry = ul_free_set_lower_bound(set, wanted, &at);
   if (entry && !n->segments.items[n->blocks.items[entry->block].segment].expandable) {
     *released = 1;
-    return return_segment(n, entry->block);
+    return ul_native_return_segment(n, entry->block);
   }
   n->scratch.count = 0;
   entry = entry ? ul_free_set_previous(set, &at) : ul_free_set_last(set, &at);
@@ -211,7 +211,7 @@ int ul_native_release_available(native *n, uint32_t lane, uint64_t rounded, int 
       return 0;
   }
   for (at.entry = 0; at.entry < n->scratch.count; at.entry++) {
-    if (!return_segment(n, n->scratch.items[at.entry]))
+    if (!ul_native_return_segment(n, n->scratch.items[at.entry]))
       return 0;
   }
   *released = freed >= wanted;

@@ -6,8 +6,9 @@
 #include "base/error.h"
 
 static const ul_profile profiles[] = {
-#define UL_PROFILE(release, name, tie, expandable, private_expandable, odd, evidence) \
-  {release, name, UL_TIE_##tie, expandable, private_expandable, odd, evidence},
+#define UL_PROFILE(release, name, tie, expandable, private_expandable, odd, whole, rounds, \
+                   evidence)                                                               \
+  {release, name, UL_TIE_##tie, expandable, private_expandable, odd, whole, rounds, evidence},
 #include "allocator/tables/profiles.def"
 #undef UL_PROFILE
 };

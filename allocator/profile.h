@@ -23,6 +23,8 @@ typedef struct ul_profile {
   uint8_t expandable;
   uint8_t private_expandable;
   uint8_t odd_single_division;
+  uint8_t whole_fraction_limits;
+  uint8_t fraction_rounds;
   const char *evidence;
 } ul_profile;
 

@@ -109,6 +109,16 @@ static ul_status read_gc_threshold(struct reader *r, ul_settings *s, ul_error *e
   return UL_OK;
 }
 
+static ul_status read_fraction(struct reader *r, ul_settings *s, ul_error *err) {
+  char *end;
+
+  read_token(r);
+  s->fraction = strtod(r->value, &end);
+  if (end == r->value || *end || !(s->fraction >= 0.0 && s->fraction <= 1.0))
+    return bad_value(r, err, "a number from 0 to 1");
+  return UL_OK;
+}
+
 static ul_status read_backend(struct reader *r, ul_settings *s, ul_error *err) {
   (void)s;
   read_token(r);
@@ -222,6 +232,7 @@ void ul_settings_init(ul_settings *settings) {
   memset(settings, 0, sizeof(*settings));
   settings->max_split_bytes = UINT64_MAX;
   settings->max_non_split_rounding_bytes = DEFAULT_LARGE_SEGMENT_MB * UL_MIB;
+  settings->fraction = 1.0;
   settings->large_segment_bytes = DEFAULT_LARGE_SEGMENT_MB * UL_MIB;
 }
 

@@ -16,6 +16,7 @@ typedef struct ul_settings {
   uint64_t large_segment_bytes;          /* segment for requests below 10 MiB */
   uint32_t divisions[UL_DIVISION_COUNT]; /* of a power of two, by interval from 1 MiB; 0 off */
   double gc_threshold;                   /* 0 off */
+  double fraction;                       /* of the device this process may take; 1 all */
   uint8_t expandable;
   uint8_t any_divisions;
 } ul_settings;

@@ -131,6 +131,10 @@ UL_API ul_status ul_model_state(ul_model *model, ul_state *out, ul_error *err) U
 /* Checks every invariant of the state (docs/model.md); UL_E_STATE names the first that fails. */
 UL_API ul_status ul_model_check(const ul_model *model, ul_error *err) UL_MUST_USE;
 
+/* The limit that set_per_process_memory_fraction(fraction) sets, for UL_EVENT_SET_FRACTION;
+ * UINT64_MAX: none. The device's capacity must be known. */
+UL_API uint64_t ul_model_fraction_limit(const ul_model *model, double fraction);
+
 /* What a request of this size is rounded to under the model's release and settings. */
 UL_API uint64_t ul_model_round(const ul_model *model, uint64_t requested_bytes);
 

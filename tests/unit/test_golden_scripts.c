@@ -261,6 +261,7 @@ static void run_script(const char *name, const char *release, const char *place_
   for (i = 0; i < script.text.count; i++) {
     const char *line = script.text.items[i];
     uint64_t bytes = 0;
+    double fraction;
     if (!*line || *line == '#')
       continue;
     r->line++;
@@ -273,6 +274,8 @@ static void run_script(const char *name, const char *release, const char *place_
         r->pending[p].complete = 1;
     } else if (strcmp(line, "e") == 0) {
       run_number(r, UL_EVENT_EMPTY_CACHE, 0);
+    } else if (sscanf(line, "frac %lf", &fraction) == 1) {
+      run_number(r, UL_EVENT_SET_FRACTION, ul_model_fraction_limit(r->model, fraction));
     } else if (sscanf(line, "ext %" SCNu64, &bytes) == 1) {
       run_number(r, UL_EVENT_EXTERNAL_BYTES, bytes);
     } else if (line[0] == 'a') {
