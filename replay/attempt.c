@@ -18,6 +18,14 @@ static ul_status shrink_to_memory(ul_model *model, const ul_attempt_options *opt
   return ul_model_apply(model, &event, NULL, &outcome, err);
 }
 
+static ul_status set_limit(ul_model *model, uint64_t bytes, ul_error *err) {
+  const ul_event event = {
+      .kind = UL_EVENT_SET_FRACTION, .bytes = bytes, .flags = UL_EVENT_INFERRED};
+  ul_outcome outcome;
+
+  return ul_model_apply(model, &event, NULL, &outcome, err);
+}
+
 int ul_attempt_start_fits(const ul_attempt_options *options, uint64_t reserved_bytes) {
   return !options->device_bytes ||
          (options->external_bytes <= options->device_bytes &&
@@ -36,6 +44,8 @@ static ul_status prepare(ul_attempt *a, const ul_history *history,
   UL_TRY(ul_model_create(&a->model, &model, err));
   UL_TRY(ul_initial_state_build(&a->initial, history, a->model, options->choices, err));
   UL_TRY(ul_model_load(a->model, &a->initial.state, err));
+  if (options->limit_bytes)
+    UL_TRY(set_limit(a->model, options->limit_bytes, err));
   if (options->mode == UL_ENGINE_WHAT_IF)
     UL_TRY(shrink_to_memory(a->model, options, err));
   a->start_reserved_bytes = ul_model_totals(a->model)->reserved_bytes;
@@ -58,6 +68,7 @@ ul_status ul_attempt_run(ul_attempt *a, const ul_history *history,
         ul_curve_probe_init(&a->curve, options->from, options->to, options->curve_points);
   if (options->probe)
     probes[engine.probe_count++] = *options->probe;
+  engine.collects = options->limit_bytes != 0;
   engine.probes = probes;
   engine.prover = options->with_proof ? &a->prover : NULL;
   engine.progress = options->progress;

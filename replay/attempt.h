@@ -21,6 +21,7 @@ typedef struct ul_attempt_options {
   uint64_t stop_after;            /* UL_NO_EVENT: to the end */
   const ul_probe *probe;          /* one more; may be NULL */
   const ul_tail_choices *choices; /* may be NULL */
+  uint64_t limit_bytes;           /* memory fraction in bytes; 0: none */
   ul_progress *progress;
   void *progress_arg;
 } ul_attempt_options;

@@ -30,7 +30,7 @@ static ul_status grants_of(struct engine *e, const ul_event *event, ul_grants *g
     return UL_OK;
   }
   e->granted.count = 0;
-  for (i = 0; i < e->group.count; i++) {
+  for (i = 0; i < e->group.count && !e->options->collects; i++) {
     const ul_driver_call *call = &e->group.items[i];
     if ((call->kind == UL_DRIVER_SEGMENT_FREE || call->kind == UL_DRIVER_SEGMENT_UNMAP) &&
         !UL_VEC_PUSH(&e->granted, *call))

@@ -25,6 +25,7 @@ typedef struct ul_probe {
 typedef struct ul_engine_options {
   ul_engine_mode mode;
   uint64_t stop_after; /* event number; UL_NO_EVENT: to the end */
+  int collects;        /* releases before a request are garbage collection, not refusals */
   ul_prover *prover;   /* AS_RECORDED only; may be NULL */
   const ul_probe *probes;
   size_t probe_count;

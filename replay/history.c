@@ -131,6 +131,8 @@ ul_status ul_history_build(ul_history **out, const ul_source *source, const ul_r
   }
   if (status == UL_OK)
     status = ul_history_infer(h, err);
+  if (status == UL_OK && recording->has_trace)
+    ul_history_infer_limit(h);
   if (status != UL_OK) {
     ul_history_free(h);
     return status;

@@ -62,6 +62,7 @@ typedef struct ul_history {
   int contradiction_rank;          /* ul_contradiction_rank of it */
   uint64_t contradiction_count;
   uint64_t unknown_frees;
+  ul_interval limit; /* memory fraction in bytes that collected segments tell; max 0: none */
   uint64_t ambiguous_flushes; /* releases that may be empty_cache or a flush inside malloc */
   int starts_empty;
   int complete;          /* starts empty and no entry is missing */
@@ -110,6 +111,10 @@ typedef enum ul_contradiction_rank {
   UL_RANK_REQUEST, /* entries of one allocation disagree about its size */
   UL_RANK_UNDO,    /* an entry does not fit what comes after it; found from the end */
 } ul_contradiction_rank;
+
+/* The memory fraction, which no file records, as far as the segments tell that a request gave back
+ * before it grew: with garbage collection on, that happened above a threshold of it. */
+void ul_history_infer_limit(ul_history *history);
 
 /* Records a contradiction of the recording with itself. */
 void ul_history_contradiction(ul_history *history, ul_contradiction_rank rank, uint64_t event,

@@ -22,6 +22,7 @@ struct ul_device_replay {
   ul_history *history;
   ul_attempt kept;         /* the as-recorded run that proves most */
   ul_tail_choices choices; /* that the kept run needed */
+  uint64_t limit_bytes;    /* memory fraction that the kept run needed; 0: none */
   ul_attempt state_run;    /* of the last ul_device_replay_state */
   ul_device_result result;
   ul_strtab *strings; /* everything the result points to and that is not static */
@@ -71,6 +72,7 @@ static ul_attempt_options as_recorded(const ul_device_replay *d, const char *tor
   o.mode = UL_ENGINE_AS_RECORDED;
   o.with_proof = 1;
   o.choices = &d->choices;
+  o.limit_bytes = d->limit_bytes;
   o.from = d->window_from;
   o.to = d->window_to;
   return o;
@@ -132,6 +134,34 @@ static ul_status run_and_learn(ul_device_replay *d, ul_attempt *attempt,
   return status;
 }
 
+/* Tries without a memory fraction first, then with the one that collected segments tell. */
+static ul_status run_with_limits(ul_device_replay *d, ul_attempt *attempt,
+                                 ul_attempt_options *options, ul_tail_choices *choices) {
+  const ul_interval *limit = &d->history->limit;
+  ul_tail_choices others = {NULL, 0, 0};
+  ul_attempt_options limited = *options;
+  ul_attempt second;
+  ul_status status;
+
+  UL_TRY(run_and_learn(d, attempt, options, choices));
+  if (attempt->prover.proof.holds || !limit->max)
+    return UL_OK;
+  limited.limit_bytes = limit->min + (limit->max - limit->min) / 2;
+  limited.choices = &others;
+  status = run_and_learn(d, &second, &limited, &others);
+  if (status == UL_OK && ul_attempt_is_better(&second, attempt)) {
+    ul_attempt_release(attempt);
+    UL_VEC_RELEASE(choices);
+    *attempt = second;
+    *choices = others;
+    options->limit_bytes = limited.limit_bytes;
+    return UL_OK;
+  }
+  ul_attempt_release(&second);
+  UL_VEC_RELEASE(&others);
+  return status;
+}
+
 /* Replays every rule set and keeps the one that proves most; of equals the older one, since its
  * releases are the more common. */
 static ul_status choose_release(ul_device_replay *d) {
@@ -149,7 +179,7 @@ static ul_status choose_release(ul_device_replay *d) {
     options.progress = d->options->progress;
     options.progress_arg = d->options->progress_arg;
     options.choices = &choices;
-    status = run_and_learn(d, &attempt, &options, &choices);
+    status = run_with_limits(d, &attempt, &options, &choices);
     if (status != UL_OK) {
       UL_VEC_RELEASE(&choices);
       ul_attempt_release(&attempt);
@@ -161,6 +191,7 @@ static ul_status choose_release(ul_device_replay *d) {
       UL_VEC_RELEASE(&d->choices);
       d->kept = attempt;
       d->choices = choices;
+      d->limit_bytes = options.limit_bytes;
       best = i;
     } else {
       UL_VEC_RELEASE(&choices);
@@ -434,6 +465,11 @@ static ul_status add_warnings(ul_device_replay *d) {
   if (proof->inferred_pool)
     UL_TRY(warn(d, proof->inferred_pool, 0,
                 "private pools of allocations are not recorded: concluded from their addresses"));
+  if (d->limit_bytes)
+    UL_TRY(warn(d, 1, 0,
+                "the memory fraction is not recorded: concluded from collected segments to lie "
+                "between %" PRIu64 " and %" PRIu64 " bytes",
+                d->history->limit.min, d->history->limit.max));
   if (proof->ambiguous_blocks)
     UL_TRY(warn(d, proof->ambiguous_blocks, 0,
                 "blocks older than the recording have a size that no entry settles"));

@@ -140,13 +140,8 @@ struct golden {
   char name[NAME_BYTES];
 };
 
-/* Fails for a reason the model documents: it needs a memory fraction, which no file records. */
-static int is_beyond_the_model(const char *name) {
-  return strstr(name, "_gc_fraction") != NULL;
-}
-
 static int is_snapshot(const struct dirent *entry) {
-  return strstr(entry->d_name, ".pickle") != NULL && !is_beyond_the_model(entry->d_name);
+  return strstr(entry->d_name, ".pickle") != NULL;
 }
 
 ParameterizedTestParameters(recordings, golden_snapshots_are_exact) {
