@@ -6,25 +6,45 @@
 
 #include "base/vec.h"
 
-enum { CHUNK_ENTRIES = 64 };
+enum { LEAF_SIZES = 64, SPLIT_ABOVE = 48, FEW_ITEMS = 2 };
 
-struct ul_free_chunk {
-  uint32_t count;
-  ul_free_entry entries[CHUNK_ENTRIES];
+/* One block of a size. */
+struct item {
+  uint64_t tie;
+  uint32_t block;
 };
 
-static int below(const ul_free_entry *entry, uint64_t bytes, uint64_t tie) {
-  return entry->bytes < bytes || (entry->bytes == bytes && entry->tie < tie);
+/* All blocks of one size, by tie. */
+struct same_size {
+  uint32_t count;
+  uint32_t capacity; /* of many; 0: they are in few */
+  union {
+    struct item few[FEW_ITEMS];
+    struct item *many;
+  } items;
+};
+
+struct ul_free_leaf {
+  uint64_t occupied; /* bit per size: it has blocks */
+  uint32_t count;    /* of sizes */
+  uint64_t sizes[LEAF_SIZES];
+  struct same_size blocks[LEAF_SIZES];
+};
+
+static const ul_free_entry no_entry = {0, 0, 0};
+
+static struct item *items_of(struct same_size *s) {
+  return s->capacity ? s->items.many : s->items.few;
 }
 
-/* Index of the first chunk whose last entry is not below the key. */
-static size_t find_chunk(const ul_free_set *set, uint64_t bytes, uint64_t tie) {
-  size_t low = 0, high = set->chunk_count;
+/* ---- one size ---- */
+
+static uint32_t find_item(const struct item *items, uint32_t count, uint64_t tie) {
+  uint32_t low = 0, high = count, middle;
 
   while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct ul_free_chunk *chunk = set->chunks[middle];
-    if (below(&chunk->entries[chunk->count - 1], bytes, tie))
+    middle = low + (high - low) / 2;
+    if (items[middle].tie < tie)
       low = middle + 1;
     else
       high = middle;
@@ -32,178 +52,346 @@ static size_t find_chunk(const ul_free_set *set, uint64_t bytes, uint64_t tie) {
   return low;
 }
 
-static size_t find_entry(const struct ul_free_chunk *chunk, uint64_t bytes, uint64_t tie) {
-  size_t low = 0, high = chunk->count;
+static int make_many(struct same_size *s) {
+  const uint32_t capacity = s->capacity ? s->capacity * 2 : FEW_ITEMS * 4;
+  struct item *many = malloc(capacity * sizeof(*many));
 
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (below(&chunk->entries[middle], bytes, tie))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-static int insert_chunk(ul_free_set *set, size_t at) {
-  struct ul_free_chunk *chunk;
-
-  if (!ul_vec_grow((void **)&set->chunks, &set->chunk_capacity, set->chunk_count + 1,
-                   sizeof(struct ul_free_chunk *)))
+  if (!many)
     return 0;
-  chunk = malloc(sizeof(*chunk));
-  if (!chunk)
-    return 0;
-  chunk->count = 0;
-  memmove(&set->chunks[at + 1], &set->chunks[at],
-          (set->chunk_count - at) * sizeof(struct ul_free_chunk *));
-  set->chunks[at] = chunk;
-  set->chunk_count++;
+  memcpy(many, items_of(s), s->count * sizeof(*many));
+  if (s->capacity)
+    free(s->items.many);
+  s->items.many = many;
+  s->capacity = capacity;
   return 1;
 }
 
-static int split_chunk(ul_free_set *set, size_t at) {
-  struct ul_free_chunk *left, *right;
+static int add_item(struct same_size *s, uint64_t tie, uint32_t block) {
+  struct item *items;
+  uint32_t at;
 
-  if (!insert_chunk(set, at + 1))
+  if (s->count == (s->capacity ? s->capacity : (uint32_t)FEW_ITEMS) && !make_many(s))
     return 0;
-  left = set->chunks[at];
-  right = set->chunks[at + 1];
-  right->count = left->count / 2;
-  left->count -= right->count;
-  memcpy(right->entries, &left->entries[left->count], right->count * sizeof(ul_free_entry));
+  items = items_of(s);
+  at = find_item(items, s->count, tie);
+  if (at < s->count)
+    memmove(&items[at + 1], &items[at], (s->count - at) * sizeof(*items));
+  items[at].tie = tie;
+  items[at].block = block;
+  s->count++;
+  return 1;
+}
+
+static int drop_item(struct same_size *s, uint64_t tie) {
+  struct item *items = items_of(s);
+  const uint32_t at = find_item(items, s->count, tie);
+
+  if (at == s->count || items[at].tie != tie)
+    return 0;
+  s->count--;
+  if (at < s->count)
+    memmove(&items[at], &items[at + 1], (s->count - at) * sizeof(*items));
+  return 1;
+}
+
+/* ---- where a size is ---- */
+
+static ul_free_cached *cached_row(const ul_free_set *set, uint64_t bytes) {
+  return &set->cache[(bytes >> 9 ^ bytes >> 16 ^ bytes >> 21) % UL_FREE_CACHE];
+}
+
+static void forget_positions(ul_free_set *set) {
+  memset(set->cache, 0, UL_FREE_CACHE * sizeof(*set->cache));
+}
+
+/* Index of the first leaf whose last size is not below bytes. */
+static size_t find_leaf(const ul_free_set *set, uint64_t bytes) {
+  size_t low = 0, high = set->leaf_count, middle;
+
+  while (low < high) {
+    middle = low + (high - low) / 2;
+    if (set->leaves[middle]->sizes[set->leaves[middle]->count - 1] < bytes)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static uint32_t find_slot(const struct ul_free_leaf *leaf, uint64_t bytes) {
+  uint32_t low = 0, high = leaf->count, middle;
+
+  while (low < high) {
+    middle = low + (high - low) / 2;
+    if (leaf->sizes[middle] < bytes)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Finds the size itself; 0 if the set never had it. */
+static int find_size(ul_free_set *set, uint64_t bytes, ul_free_at *at) {
+  ul_free_cached *row;
+
+  if (!set->cache)
+    return 0;
+  row = cached_row(set, bytes);
+  if (row->bytes == bytes) {
+    at->leaf = row->leaf;
+    at->slot = row->slot;
+    return 1;
+  }
+  at->leaf = find_leaf(set, bytes);
+  if (at->leaf == set->leaf_count)
+    return 0;
+  at->slot = find_slot(set->leaves[at->leaf], bytes);
+  if (set->leaves[at->leaf]->sizes[at->slot] != bytes)
+    return 0;
+  row->bytes = bytes;
+  row->leaf = (uint32_t)at->leaf;
+  row->slot = at->slot;
+  return 1;
+}
+
+static int insert_leaf(ul_free_set *set, size_t at) {
+  struct ul_free_leaf *leaf;
+
+  if (!ul_vec_grow((void **)&set->leaves, &set->leaf_capacity, set->leaf_count + 1,
+                   sizeof(struct ul_free_leaf *)))
+    return 0;
+  leaf = malloc(sizeof(*leaf));
+  if (!leaf)
+    return 0;
+  leaf->count = 0;
+  leaf->occupied = 0;
+  memmove(&set->leaves[at + 1], &set->leaves[at],
+          (set->leaf_count - at) * sizeof(struct ul_free_leaf *));
+  set->leaves[at] = leaf;
+  set->leaf_count++;
+  return 1;
+}
+
+static void release_size(struct same_size *s) {
+  if (s->capacity)
+    free(s->items.many);
+}
+
+/* Makes room in a full leaf: sizes without blocks go, or half of it moves to a new leaf. */
+static int make_room(ul_free_set *set, size_t at) {
+  struct ul_free_leaf *leaf = set->leaves[at], *right;
+  uint32_t i, kept = 0;
+
+  if (__builtin_popcountll(leaf->occupied) > SPLIT_ABOVE) {
+    if (!insert_leaf(set, at + 1))
+      return 0;
+    right = set->leaves[at + 1];
+    right->count = LEAF_SIZES / 2;
+    right->occupied = leaf->occupied >> LEAF_SIZES / 2;
+    memcpy(right->sizes, &leaf->sizes[LEAF_SIZES / 2], sizeof(leaf->sizes) / 2);
+    memcpy(right->blocks, &leaf->blocks[LEAF_SIZES / 2], sizeof(leaf->blocks) / 2);
+    leaf->count = LEAF_SIZES / 2;
+    leaf->occupied &= UINT32_MAX;
+    return 1;
+  }
+  for (i = 0; i < leaf->count; i++) {
+    if (leaf->occupied >> i & 1) {
+      leaf->sizes[kept] = leaf->sizes[i];
+      leaf->blocks[kept++] = leaf->blocks[i];
+    } else {
+      release_size(&leaf->blocks[i]);
+    }
+  }
+  /* A leaf is never left without sizes; the last one may stay although it is empty. */
+  if (!kept) {
+    memset(&leaf->blocks[0], 0, sizeof(leaf->blocks[0]));
+    kept = 1;
+    leaf->occupied = 0;
+  } else {
+    leaf->occupied = kept == 64 ? UINT64_MAX : (UINT64_C(1) << kept) - 1;
+  }
+  leaf->count = kept;
+  return 1;
+}
+
+/* Adds a size that the set does not know. */
+static int add_size(ul_free_set *set, uint64_t bytes, ul_free_at *at) {
+  struct ul_free_leaf *leaf;
+  uint64_t below;
+
+  if (!set->cache) {
+    set->cache = calloc(UL_FREE_CACHE, sizeof(*set->cache));
+    if (!set->cache)
+      return 0;
+  }
+  if (!set->leaf_count && !insert_leaf(set, 0))
+    return 0;
+  forget_positions(set);
+  at->leaf = set->leaves[0]->count ? find_leaf(set, bytes) : 0;
+  if (at->leaf == set->leaf_count)
+    at->leaf--;
+  if (set->leaves[at->leaf]->count == LEAF_SIZES) {
+    if (!make_room(set, at->leaf))
+      return 0;
+    at->leaf = find_leaf(set, bytes);
+    if (at->leaf == set->leaf_count)
+      at->leaf--;
+  }
+  leaf = set->leaves[at->leaf];
+  at->slot = find_slot(leaf, bytes);
+  memmove(&leaf->sizes[at->slot + 1], &leaf->sizes[at->slot],
+          (leaf->count - at->slot) * sizeof(leaf->sizes[0]));
+  memmove(&leaf->blocks[at->slot + 1], &leaf->blocks[at->slot],
+          (leaf->count - at->slot) * sizeof(leaf->blocks[0]));
+  below = (UINT64_C(1) << at->slot) - 1;
+  leaf->occupied = (leaf->occupied & below) | (leaf->occupied & ~below) << 1;
+  leaf->sizes[at->slot] = bytes;
+  memset(&leaf->blocks[at->slot], 0, sizeof(leaf->blocks[0]));
+  leaf->count++;
   return 1;
 }
 
 int ul_free_set_insert(ul_free_set *set, ul_free_entry entry) {
-  struct ul_free_chunk *chunk;
-  size_t c, e;
+  struct ul_free_leaf *leaf;
+  ul_free_at at;
 
-  if (!set->chunk_count && !insert_chunk(set, 0))
+  if (!find_size(set, entry.bytes, &at) && !add_size(set, entry.bytes, &at))
     return 0;
-  /* Only the chunk just made for the first entry is empty, and only here. */
-  c = set->count ? find_chunk(set, entry.bytes, entry.tie) : 0;
-  if (c == set->chunk_count)
-    c--;
-  if (set->chunks[c]->count == CHUNK_ENTRIES) {
-    if (!split_chunk(set, c))
-      return 0;
-    chunk = set->chunks[c];
-    if (below(&chunk->entries[chunk->count - 1], entry.bytes, entry.tie))
-      c++;
-  }
-  chunk = set->chunks[c];
-  e = find_entry(chunk, entry.bytes, entry.tie);
-  memmove(&chunk->entries[e + 1], &chunk->entries[e], (chunk->count - e) * sizeof(ul_free_entry));
-  chunk->entries[e] = entry;
-  chunk->count++;
+  leaf = set->leaves[at.leaf];
+  if (!add_item(&leaf->blocks[at.slot], entry.tie, entry.block))
+    return 0;
+  leaf->occupied |= UINT64_C(1) << at.slot;
   set->count++;
   return 1;
 }
 
 int ul_free_set_remove(ul_free_set *set, uint64_t bytes, uint64_t tie) {
-  size_t c = find_chunk(set, bytes, tie), e;
-  struct ul_free_chunk *chunk;
+  struct ul_free_leaf *leaf;
+  ul_free_at at;
 
-  if (c == set->chunk_count)
+  if (!find_size(set, bytes, &at))
     return 0;
-  chunk = set->chunks[c];
-  e = find_entry(chunk, bytes, tie);
-  if (chunk->entries[e].bytes != bytes || chunk->entries[e].tie != tie)
+  leaf = set->leaves[at.leaf];
+  if (!drop_item(&leaf->blocks[at.slot], tie))
     return 0;
-  chunk->count--;
+  if (!leaf->blocks[at.slot].count)
+    leaf->occupied &= ~(UINT64_C(1) << at.slot);
   set->count--;
-  memmove(&chunk->entries[e], &chunk->entries[e + 1], (chunk->count - e) * sizeof(ul_free_entry));
-  if (!chunk->count && set->chunk_count > 1) {
-    free(chunk);
-    set->chunk_count--;
-    memmove(&set->chunks[c], &set->chunks[c + 1],
-            (set->chunk_count - c) * sizeof(struct ul_free_chunk *));
-  }
   return 1;
 }
 
-static const ul_free_entry *entry_at(const ul_free_set *set, ul_free_at at) {
-  return &set->chunks[at.chunk]->entries[at.entry];
+/* ---- walking ---- */
+
+static ul_free_entry entry_at(const ul_free_set *set, const ul_free_at *at) {
+  struct ul_free_leaf *leaf = set->leaves[at->leaf];
+  const struct item *item = &items_of(&leaf->blocks[at->slot])[at->item];
+  const ul_free_entry entry = {leaf->sizes[at->slot], item->tie, item->block};
+
+  return entry;
 }
 
-const ul_free_entry *ul_free_set_lower_bound(const ul_free_set *set, uint64_t bytes,
-                                             ul_free_at *at) {
-  ul_free_at found;
+/* The first occupied size from slot `from` of leaf `leaf` on. */
+static ul_free_entry first_from(const ul_free_set *set, size_t leaf, uint32_t from,
+                                ul_free_at *at) {
+  uint64_t occupied;
 
-  if (!set->count)
-    return NULL;
-  found.chunk = find_chunk(set, bytes, 0);
-  if (found.chunk == set->chunk_count)
-    return NULL;
-  found.entry = find_entry(set->chunks[found.chunk], bytes, 0);
-  if (at)
-    *at = found;
-  return entry_at(set, found);
-}
-
-const ul_free_entry *ul_free_set_first(const ul_free_set *set, ul_free_at *at) {
-  if (!set->count)
-    return NULL;
-  at->chunk = at->entry = 0;
-  return entry_at(set, *at);
-}
-
-const ul_free_entry *ul_free_set_last(const ul_free_set *set, ul_free_at *at) {
-  if (!set->count)
-    return NULL;
-  at->chunk = set->chunk_count - 1;
-  at->entry = set->chunks[at->chunk]->count - 1u;
-  return entry_at(set, *at);
-}
-
-const ul_free_entry *ul_free_set_next(const ul_free_set *set, ul_free_at *at) {
-  ul_free_at next = {at->chunk, at->entry + 1};
-
-  if (next.entry == set->chunks[next.chunk]->count) {
-    next.chunk++;
-    next.entry = 0;
+  for (; leaf < set->leaf_count; leaf++, from = 0) {
+    occupied = from < LEAF_SIZES ? set->leaves[leaf]->occupied >> from << from : 0;
+    if (!occupied)
+      continue;
+    at->leaf = leaf;
+    at->slot = (uint32_t)__builtin_ctzll(occupied);
+    at->item = 0;
+    return entry_at(set, at);
   }
-  if (next.chunk == set->chunk_count)
-    return NULL;
-  *at = next;
-  return entry_at(set, next);
+  return no_entry;
 }
 
-const ul_free_entry *ul_free_set_previous(const ul_free_set *set, ul_free_at *at) {
-  if (!at->chunk && !at->entry)
-    return NULL;
-  if (at->entry) {
-    at->entry--;
-  } else {
-    at->chunk--;
-    at->entry = set->chunks[at->chunk]->count - 1u;
+/* The last occupied size before slot `before` of leaf `leaf`. */
+static ul_free_entry last_before(const ul_free_set *set, size_t leaf, uint32_t before,
+                                 ul_free_at *at) {
+  uint64_t occupied;
+
+  for (;; before = LEAF_SIZES) {
+    occupied = set->leaves[leaf]->occupied;
+    if (before < LEAF_SIZES)
+      occupied &= (UINT64_C(1) << before) - 1;
+    if (occupied) {
+      at->leaf = leaf;
+      at->slot = 63u - (uint32_t)__builtin_clzll(occupied);
+      at->item = set->leaves[leaf]->blocks[at->slot].count - 1;
+      return entry_at(set, at);
+    }
+    if (!leaf--)
+      return no_entry;
   }
-  return entry_at(set, *at);
 }
+
+ul_free_entry ul_free_set_lower_bound(ul_free_set *set, uint64_t bytes, ul_free_at *at) {
+  ul_free_at here;
+
+  if (!set->count)
+    return no_entry;
+  if (!find_size(set, bytes, &here)) {
+    here.leaf = find_leaf(set, bytes);
+    if (here.leaf == set->leaf_count)
+      return no_entry;
+    here.slot = find_slot(set->leaves[here.leaf], bytes);
+  }
+  return first_from(set, here.leaf, here.slot, at ? at : &here);
+}
+
+ul_free_entry ul_free_set_first(const ul_free_set *set, ul_free_at *at) {
+  return set->count ? first_from(set, 0, 0, at) : no_entry;
+}
+
+ul_free_entry ul_free_set_last(const ul_free_set *set, ul_free_at *at) {
+  return set->count ? last_before(set, set->leaf_count - 1, LEAF_SIZES, at) : no_entry;
+}
+
+ul_free_entry ul_free_set_next(const ul_free_set *set, ul_free_at *at) {
+  if (at->item + 1 < set->leaves[at->leaf]->blocks[at->slot].count) {
+    at->item++;
+    return entry_at(set, at);
+  }
+  return first_from(set, at->leaf, at->slot + 1, at);
+}
+
+ul_free_entry ul_free_set_previous(const ul_free_set *set, ul_free_at *at) {
+  if (at->item) {
+    at->item--;
+    return entry_at(set, at);
+  }
+  return last_before(set, at->leaf, at->slot, at);
+}
+
+/* ---- whole sets ---- */
 
 void ul_free_set_release(ul_free_set *set) {
   size_t i;
+  uint32_t slot;
 
-  for (i = 0; i < set->chunk_count; i++)
-    free(set->chunks[i]);
-  free(set->chunks);
+  for (i = 0; i < set->leaf_count; i++) {
+    for (slot = 0; slot < set->leaves[i]->count; slot++)
+      release_size(&set->leaves[i]->blocks[slot]);
+    free(set->leaves[i]);
+  }
+  free(set->leaves);
+  free(set->cache);
   memset(set, 0, sizeof(*set));
 }
 
 int ul_free_set_copy(ul_free_set *to, const ul_free_set *from) {
-  size_t i;
+  ul_free_at at;
+  ul_free_entry entry;
 
   memset(to, 0, sizeof(*to));
-  if (!from->chunk_count)
-    return 1;
-  for (i = 0; i < from->chunk_count; i++) {
-    if (!insert_chunk(to, i)) {
+  for (entry = ul_free_set_first(from, &at); entry.block; entry = ul_free_set_next(from, &at)) {
+    if (!ul_free_set_insert(to, entry)) {
       ul_free_set_release(to);
       return 0;
     }
-    *to->chunks[i] = *from->chunks[i];
   }
-  to->count = from->count;
   return 1;
 }

@@ -2,8 +2,12 @@
 /* An ordered set of free blocks of one pool and stream: by size, then by the release's tie. The
  * question asked of it is "the first block at least this large".
  *
- * A sorted list of short sorted chunks: inserting moves at most one chunk, and everything is found
- * by two binary searches. Order is total: no two entries of a set have the same (bytes, tie). */
+ * The order is split in two. Sizes: sorted leaves of up to 64 sizes with a word that says which of
+ * them are occupied; a size that runs empty only loses its bit, since programs ask for the same
+ * sizes again and again. Ties: a short sorted list for each size. A direct-mapped cache in front
+ * finds a size that was used before without a search.
+ *
+ * Order is total: no two entries of a set have the same (bytes, tie). */
 #ifndef UL_ALLOCATOR_FREE_SET_H
 #define UL_ALLOCATOR_FREE_SET_H
 
@@ -13,18 +17,27 @@
 typedef struct ul_free_entry {
   uint64_t bytes;
   uint64_t tie;
-  uint32_t block;
+  uint32_t block; /* never 0 */
 } ul_free_entry;
 
+enum { UL_FREE_CACHE = 128 };
+
+typedef struct ul_free_cached {
+  uint64_t bytes;
+  uint32_t leaf, slot;
+} ul_free_cached;
+
 typedef struct ul_free_set {
-  struct ul_free_chunk **chunks; /* none is empty */
-  size_t chunk_count, chunk_capacity;
-  size_t count;
+  struct ul_free_leaf **leaves; /* none is without sizes */
+  size_t leaf_count, leaf_capacity;
+  size_t count;          /* entries */
+  ul_free_cached *cache; /* UL_FREE_CACHE rows; bytes 0: unused. Emptied whenever sizes move */
 } ul_free_set;
 
 /* A position; valid until the set changes. */
 typedef struct ul_free_at {
-  size_t chunk, entry;
+  size_t leaf;
+  uint32_t slot, item;
 } ul_free_at;
 
 /* Returns 0 without memory; the set is then unchanged. */
@@ -33,15 +46,14 @@ int ul_free_set_insert(ul_free_set *set, ul_free_entry entry);
 /* Removes the entry with this key. Returns 0 if there is none. */
 int ul_free_set_remove(ul_free_set *set, uint64_t bytes, uint64_t tie);
 
-/* The first entry not below (bytes, 0), or NULL. *at may be NULL. */
-const ul_free_entry *ul_free_set_lower_bound(const ul_free_set *set, uint64_t bytes,
-                                             ul_free_at *at);
-
-/* The first and last entry, and the neighbours of *at, which moves; NULL at the ends. */
-const ul_free_entry *ul_free_set_first(const ul_free_set *set, ul_free_at *at);
-const ul_free_entry *ul_free_set_last(const ul_free_set *set, ul_free_at *at);
-const ul_free_entry *ul_free_set_next(const ul_free_set *set, ul_free_at *at);
-const ul_free_entry *ul_free_set_previous(const ul_free_set *set, ul_free_at *at);
+/* The first entry that is not below (bytes, 0), the first, the last, and the neighbours of *at,
+ * which moves. *out is the entry; its block is 0 where there is none. at may be NULL in the first.
+ */
+ul_free_entry ul_free_set_lower_bound(ul_free_set *set, uint64_t bytes, ul_free_at *at);
+ul_free_entry ul_free_set_first(const ul_free_set *set, ul_free_at *at);
+ul_free_entry ul_free_set_last(const ul_free_set *set, ul_free_at *at);
+ul_free_entry ul_free_set_next(const ul_free_set *set, ul_free_at *at);
+ul_free_entry ul_free_set_previous(const ul_free_set *set, ul_free_at *at);
 
 void ul_free_set_release(ul_free_set *set);
 

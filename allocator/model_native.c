@@ -27,30 +27,30 @@ static uint64_t reach(const native *n, uint32_t block) {
 
 /* Best fit, one candidate only (allocator-spec 3.2). 0 if the driver must be asked. */
 uint32_t ul_native_find(const native *n, uint32_t lane, uint64_t rounded) {
-  const ul_free_set *set = &n->lanes.items[lane].free;
+  ul_free_set *set = &n->lanes.items[lane].free;
   const ul_settings *s = &n->settings;
   ul_free_at at, ahead;
-  const ul_free_entry *entry = ul_free_set_lower_bound(set, rounded, &at), *next;
+  ul_free_entry entry = ul_free_set_lower_bound(set, rounded, &at), next;
 
-  if (entry && is_expandable(n, entry->block)) {
+  if (entry.block && is_expandable(n, entry.block)) {
     if (s->expandable) {
-      for (ahead = at; is_expandable(n, entry->block); entry = next) {
+      for (ahead = at; is_expandable(n, entry.block); entry = next) {
         next = ul_free_set_next(set, &ahead);
-        if (!next || reach(n, next->block) >= reach(n, entry->block))
+        if (!next.block || reach(n, next.block) >= reach(n, entry.block))
           break;
       }
     } else {
-      while (entry && is_expandable(n, entry->block))
+      while (entry.block && is_expandable(n, entry.block))
         entry = ul_free_set_next(set, &at);
     }
   }
-  if (!entry)
+  if (!entry.block)
     return 0;
-  if (rounded < s->max_split_bytes && entry->bytes >= s->max_split_bytes)
+  if (rounded < s->max_split_bytes && entry.bytes >= s->max_split_bytes)
     return 0;
-  if (rounded >= s->max_split_bytes && entry->bytes >= rounded + s->max_non_split_rounding_bytes)
+  if (rounded >= s->max_split_bytes && entry.bytes >= rounded + s->max_non_split_rounding_bytes)
     return 0;
-  return entry->block;
+  return entry.block;
 }
 
 static int uses_expandable(const native *n, const native_lane *lane) {

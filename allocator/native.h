@@ -58,7 +58,7 @@ typedef struct native_lane {
   uint32_t stream;
   uint8_t small;
   ul_free_set free;
-  ul_free_set unmapped; /* by address: all have size 0 there */
+  ul_free_set unmapped; /* by address alone */
 } native_lane;
 
 typedef struct native_pool {

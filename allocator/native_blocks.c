@@ -4,6 +4,9 @@
 
 #include "allocator/native.h"
 
+/* Unmapped blocks are in order of address alone: all have this size in their set. */
+enum { UNMAPPED_KEY = 1 };
+
 uint32_t ul_native_block_new(native *n) {
   native_block blank = {0};
   uint32_t index = n->dead_block;
@@ -158,7 +161,7 @@ void ul_native_take_free(native *n, uint32_t block) {
 
 int ul_native_put_unmapped(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
-  ul_free_entry entry = {0, b->address, block};
+  ul_free_entry entry = {UNMAPPED_KEY, b->address, block};
   native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
 
   b->flags = BLOCK_UNMAPPED;
@@ -169,7 +172,7 @@ void ul_native_take_unmapped(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
 
-  ul_free_set_remove(&lane->unmapped, 0, b->address);
+  ul_free_set_remove(&lane->unmapped, UNMAPPED_KEY, b->address);
 }
 
 void ul_native_recount(native *n) {

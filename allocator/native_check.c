@@ -59,7 +59,7 @@ static void count_block(const native *n, const native_segment *segment, const na
 
 static ul_status check_chain(const native *n, uint32_t index, struct found *f, ul_error *err) {
   const native_segment *segment = &n->segments.items[index];
-  const native_lane *lane = &n->lanes.items[segment->lane];
+  native_lane *lane = &n->lanes.items[segment->lane];
   uint64_t at = segment->address;
   uint32_t block, last = 0;
 
@@ -74,10 +74,10 @@ static ul_status check_chain(const native *n, uint32_t index, struct found *f, u
       return broken(err, "unmapped neighbours are merged", 0, b->address);
     if (ul_native_is_free(b)) {
       ul_free_at where;
-      const ul_free_entry *e = ul_free_set_lower_bound(&lane->free, b->bytes, &where);
-      while (e && e->bytes == b->bytes && e->block != block)
+      ul_free_entry e = ul_free_set_lower_bound(&lane->free, b->bytes, &where);
+      while (e.block && e.bytes == b->bytes && e.block != block)
         e = ul_free_set_next(&lane->free, &where);
-      if (!e || e->block != block || e->tie != b->tie)
+      if (e.block != block || e.tie != b->tie)
         return broken(err, "free blocks are in their set", b->address, 0);
     }
     count_block(n, segment, b, f);

@@ -32,12 +32,13 @@ static int collect_pass(native *n, double least_age, uint64_t *reclaimed, uint64
   for (stream = 0; stream < n->pools.items[0].lanes[0].count; stream++) {
     const uint32_t lane = n->pools.items[0].lanes[0].items[stream];
     const ul_free_set *set = lane ? &n->lanes.items[lane].free : NULL;
-    const ul_free_entry *entry;
+    ul_free_entry entry;
     ul_free_at at;
-    for (entry = set ? ul_free_set_first(set, &at) : NULL; entry;
-         entry = ul_free_set_next(set, &at)) {
-      if (is_whole(n, entry->block) && !is_expandable(n, entry->block) &&
-          (double)age_of(n, entry->block) >= least_age && !UL_VEC_PUSH(&n->scratch, entry->block))
+    if (!set)
+      continue;
+    for (entry = ul_free_set_first(set, &at); entry.block; entry = ul_free_set_next(set, &at)) {
+      if (is_whole(n, entry.block) && !is_expandable(n, entry.block) &&
+          (double)age_of(n, entry.block) >= least_age && !UL_VEC_PUSH(&n->scratch, entry.block))
         return 0;
     }
   }
@@ -62,12 +63,13 @@ int ul_native_collect(native *n) {
   for (stream = 0; stream < n->pools.items[0].lanes[0].count; stream++) {
     const uint32_t lane = n->pools.items[0].lanes[0].items[stream];
     const ul_free_set *set = lane ? &n->lanes.items[lane].free : NULL;
-    const ul_free_entry *entry;
+    ul_free_entry entry;
     ul_free_at at;
-    for (entry = set ? ul_free_set_first(set, &at) : NULL; entry;
-         entry = ul_free_set_next(set, &at)) {
-      if (is_whole(n, entry->block)) {
-        ages += age_of(n, entry->block);
+    if (!set)
+      continue;
+    for (entry = ul_free_set_first(set, &at); entry.block; entry = ul_free_set_next(set, &at)) {
+      if (is_whole(n, entry.block)) {
+        ages += age_of(n, entry.block);
         count++;
       }
     }

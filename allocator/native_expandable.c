@@ -110,12 +110,12 @@ static int usable(const native_block *b) {
 /* The block where a run of free and unmapped blocks long enough starts; 0 if there is none. */
 static uint32_t find_run(const native *n, uint32_t lane, uint64_t rounded) {
   const ul_free_set *set = &n->lanes.items[lane].unmapped;
-  const ul_free_entry *entry;
+  ul_free_entry entry;
   ul_free_at at;
 
   entry = ul_free_set_first(set, &at);
-  for (; entry; entry = ul_free_set_next(set, &at)) {
-    uint32_t start = entry->block, block;
+  for (; entry.block; entry = ul_free_set_next(set, &at)) {
+    uint32_t start = entry.block, block;
     uint64_t sum = 0;
     if (n->blocks.items[start].prev && usable(&n->blocks.items[n->blocks.items[start].prev]))
       start = n->blocks.items[start].prev;

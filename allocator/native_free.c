@@ -127,14 +127,14 @@ int ul_native_return_segment(native *n, uint32_t block) {
  * collecting expandable blocks for the second pass. */
 static int release_lane(native *n, uint32_t lane, size_t *expandable) {
   ul_free_at at;
-  const ul_free_entry *entry;
+  ul_free_entry entry;
   size_t first = n->scratch.count, i;
 
   entry = ul_free_set_first(&n->lanes.items[lane].free, &at);
-  for (; entry; entry = ul_free_set_next(&n->lanes.items[lane].free, &at)) {
-    const native_block *b = &n->blocks.items[entry->block];
+  for (; entry.block; entry = ul_free_set_next(&n->lanes.items[lane].free, &at)) {
+    const native_block *b = &n->blocks.items[entry.block];
     if (n->segments.items[b->segment].expandable || (!b->prev && !b->next)) {
-      if (!UL_VEC_PUSH(&n->scratch, entry->block))
+      if (!UL_VEC_PUSH(&n->scratch, entry.block))
         return 0;
     }
   }
@@ -185,33 +185,34 @@ int ul_native_release_cached(native *n, uint32_t only_pool) {
 
 /* allocator-spec 3.7: under max_split_size, cached oversize blocks make room for one request. */
 int ul_native_release_available(native *n, uint32_t lane, uint64_t rounded, int *released) {
-  const ul_free_set *set = &n->lanes.items[lane].free;
+  ul_free_set *set = &n->lanes.items[lane].free;
   const uint64_t wanted =
       rounded > n->settings.max_split_bytes ? rounded : n->settings.max_split_bytes;
-  const ul_free_entry *entry;
+  ul_free_entry entry;
   uint64_t freed = 0;
   ul_free_at at;
+  size_t i;
 
   *released = 0;
   if (n->settings.max_split_bytes == UINT64_MAX)
     return 1;
   entry = ul_free_set_lower_bound(set, wanted, &at);
-  if (entry && !n->segments.items[n->blocks.items[entry->block].segment].expandable) {
+  if (entry.block && !n->segments.items[n->blocks.items[entry.block].segment].expandable) {
     *released = 1;
-    return ul_native_return_segment(n, entry->block);
+    return ul_native_return_segment(n, entry.block);
   }
   n->scratch.count = 0;
-  entry = entry ? ul_free_set_previous(set, &at) : ul_free_set_last(set, &at);
-  for (; entry && freed < wanted && entry->bytes >= n->settings.max_split_bytes;
+  entry = entry.block ? ul_free_set_previous(set, &at) : ul_free_set_last(set, &at);
+  for (; entry.block && freed < wanted && entry.bytes >= n->settings.max_split_bytes;
        entry = ul_free_set_previous(set, &at)) {
-    if (n->segments.items[n->blocks.items[entry->block].segment].expandable)
+    if (n->segments.items[n->blocks.items[entry.block].segment].expandable)
       continue;
-    freed += entry->bytes;
-    if (!UL_VEC_PUSH(&n->scratch, entry->block))
+    freed += entry.bytes;
+    if (!UL_VEC_PUSH(&n->scratch, entry.block))
       return 0;
   }
-  for (at.entry = 0; at.entry < n->scratch.count; at.entry++) {
-    if (!ul_native_return_segment(n, n->scratch.items[at.entry]))
+  for (i = 0; i < n->scratch.count; i++) {
+    if (!ul_native_return_segment(n, n->scratch.items[i]))
       return 0;
   }
   *released = freed >= wanted;
