@@ -56,7 +56,7 @@ ul_status ul_parse_bytes(uint64_t *out, const char *text, ul_error *err) {
     return ul_fail(err, UL_E_SETTING, 0, "'%s' is not a size: write 24GiB, 80G or 1.5GB",
                    text ? text : "");
   for (; isdigit((unsigned char)*at); at++) {
-    if (whole > (UINT64_MAX - 9) / 10)
+    if (whole > (UINT64_MAX - (uint64_t)(*at - '0')) / 10)
       return ul_fail(err, UL_E_SETTING, 0, "'%s' is larger than any memory", text);
     whole = whole * 10 + (uint64_t)(*at - '0');
   }

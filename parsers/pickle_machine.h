@@ -19,7 +19,7 @@ typedef struct ul_pickle {
 } ul_pickle;
 
 /* Runs one opcode whose operand begins at `at`; returns what follows, or NULL with status set.
- * Operands of up to UL_BYTES_PADDING - 1 bytes may be read without asking. */
+ * The bytes that its row in the table calls its operand are there. */
 typedef const uint8_t *ul_pickle_op(ul_pickle *p, const uint8_t *at);
 
 /* Makes count bytes available at `at` and returns it moved; NULL when the input ends before. */

@@ -124,16 +124,19 @@ const uint8_t *ul_pickle_line(ul_pickle *p, const uint8_t *at, size_t *size) {
   return at;
 }
 
-static uint32_t le16(const uint8_t *at) {
+/* Little-endian whatever the machine; compilers make one load of each. */
+static inline uint32_t le16(const uint8_t *at) {
   return (uint32_t)at[0] | (uint32_t)at[1] << 8;
 }
 
-static uint32_t le32(const uint8_t *at) {
-  return le16(at) | le16(at + 2) << 16;
+static inline uint32_t le32(const uint8_t *at) {
+  return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-static uint64_t le64(const uint8_t *at) {
-  return (uint64_t)le32(at) | (uint64_t)le32(at + 4) << 32;
+static inline uint64_t le64(const uint8_t *at) {
+  return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
+         (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 |
+         (uint64_t)at[7] << 56;
 }
 
 /* Ends an opcode that used the heap. */
@@ -145,7 +148,7 @@ static const uint8_t *then(ul_pickle *p, ul_status status, const uint8_t *next) 
 
 static const uint8_t *op_proto(ul_pickle *p, const uint8_t *at) {
   p->protocol = *at;
-  if (*at > NEWEST_PROTOCOL && at < p->in->end)
+  if (*at > NEWEST_PROTOCOL)
     return ul_pickle_fail(p, UL_E_FORMAT, "says protocol %u; this program reads 0 to %d", *at,
                           NEWEST_PROTOCOL);
   return at + 1;
@@ -493,9 +496,11 @@ static const uint8_t *op_long_binget(ul_pickle *p, const uint8_t *at) {
 
 /* --- the machine --- */
 
+/* `operand`: how many bytes the function reads without asking for them. */
 static const struct {
   const char *name;
   ul_pickle_op *run;
+  uint8_t operand;
 } ops[256] = {
     ['('] = {"MARK", op_mark},
     ['.'] = {"STOP", op_stop},
@@ -504,17 +509,17 @@ static const struct {
     ['2'] = {"DUP", op_dup},
     ['F'] = {"FLOAT", ul_pickle_op_float},
     ['I'] = {"INT", ul_pickle_op_int},
-    ['J'] = {"BININT", op_binint},
-    ['K'] = {"BININT1", op_binint1},
+    ['J'] = {"BININT", op_binint, 4},
+    ['K'] = {"BININT1", op_binint1, 1},
     ['L'] = {"LONG", ul_pickle_op_long},
-    ['M'] = {"BININT2", op_binint2},
+    ['M'] = {"BININT2", op_binint2, 2},
     ['N'] = {"NONE", op_none},
     ['P'] = {"PERSID", ul_pickle_refuse_persid},
     ['Q'] = {"BINPERSID", ul_pickle_refuse},
     ['R'] = {"REDUCE", ul_pickle_refuse},
     ['S'] = {"STRING", ul_pickle_op_string},
     ['T'] = {"BINSTRING", op_text4},
-    ['U'] = {"SHORT_BINSTRING", op_text1},
+    ['U'] = {"SHORT_BINSTRING", op_text1, 1},
     ['V'] = {"UNICODE", ul_pickle_op_unicode},
     ['X'] = {"BINUNICODE", op_text4},
     ['a'] = {"APPEND", op_append},
@@ -524,23 +529,23 @@ static const struct {
     ['}'] = {"EMPTY_DICT", op_empty_dict},
     ['e'] = {"APPENDS", op_appends},
     ['g'] = {"GET", ul_pickle_op_get},
-    ['h'] = {"BINGET", op_binget},
+    ['h'] = {"BINGET", op_binget, 1},
     ['i'] = {"INST", ul_pickle_refuse_global},
-    ['j'] = {"LONG_BINGET", op_long_binget},
+    ['j'] = {"LONG_BINGET", op_long_binget, 4},
     ['l'] = {"LIST", op_list},
     [']'] = {"EMPTY_LIST", op_empty_list},
     ['o'] = {"OBJ", ul_pickle_refuse},
     ['p'] = {"PUT", ul_pickle_op_put},
-    ['q'] = {"BINPUT", op_binput},
-    ['r'] = {"LONG_BINPUT", op_long_binput},
+    ['q'] = {"BINPUT", op_binput, 1},
+    ['r'] = {"LONG_BINPUT", op_long_binput, 4},
     ['s'] = {"SETITEM", op_setitem},
     ['t'] = {"TUPLE", op_tuple},
     [')'] = {"EMPTY_TUPLE", op_empty_tuple},
     ['u'] = {"SETITEMS", op_setitems},
-    ['G'] = {"BINFLOAT", op_binfloat},
+    ['G'] = {"BINFLOAT", op_binfloat, 8},
     ['B'] = {"BINBYTES", op_bytes4},
     ['C'] = {"SHORT_BINBYTES", op_bytes1},
-    [PROTO] = {"PROTO", op_proto},
+    [PROTO] = {"PROTO", op_proto, 1},
     [0x81] = {"NEWOBJ", ul_pickle_refuse},
     [0x82] = {"EXT1", ul_pickle_refuse},
     [0x83] = {"EXT2", ul_pickle_refuse},
@@ -550,9 +555,9 @@ static const struct {
     [0x87] = {"TUPLE3", op_tuple3},
     [0x88] = {"NEWTRUE", op_true},
     [0x89] = {"NEWFALSE", op_false},
-    [0x8a] = {"LONG1", op_long1},
+    [0x8a] = {"LONG1", op_long1, 1},
     [0x8b] = {"LONG4", op_long4},
-    [0x8c] = {"SHORT_BINUNICODE", op_text1},
+    [0x8c] = {"SHORT_BINUNICODE", op_text1, 1},
     [0x8d] = {"BINUNICODE8", op_text8},
     [0x8e] = {"BINBYTES8", op_bytes8},
     [0x8f] = {"EMPTY_SET", op_empty_set},
@@ -561,7 +566,7 @@ static const struct {
     [0x92] = {"NEWOBJ_EX", ul_pickle_refuse},
     [0x93] = {"STACK_GLOBAL", ul_pickle_refuse_stack_global},
     [0x94] = {"MEMOIZE", op_memoize},
-    [0x95] = {"FRAME", op_frame},
+    [0x95] = {"FRAME", op_frame, 8},
     [0x96] = {"BYTEARRAY8", op_bytes8},
     [0x97] = {"NEXT_BUFFER", ul_pickle_refuse},
     [0x98] = {"READONLY_BUFFER", ul_pickle_refuse},
@@ -578,15 +583,82 @@ static const uint8_t *unknown_opcode(ul_pickle *p) {
   return NULL;
 }
 
+/* Memo entries that are the value itself, and no container that a second mention would pin. */
+static const uint8_t is_plain_memo[16] = {
+    [UL_TAG_INT] = 1,        [UL_TAG_STRING] = 1,     [UL_TAG_PAIR] = 1,
+    [UL_TAG_RECORD] = 1,     [UL_TAG_RECORD + 1] = 1, [UL_TAG_RECORD + 2] = 1,
+    [UL_TAG_RECORD + 3] = 1, [UL_TAG_RECORD + 4] = 1, [UL_TAG_RECORD + 5] = 1,
+    [UL_TAG_RECORD + 6] = 1,
+};
+
+/* Four of five opcodes of a recording push something known: done here without a call each, while
+ * nothing unusual happens. Whatever is unusual is left to the opcode's own function. */
+static const uint8_t *push_run(ul_pickle *p, const uint8_t *at) {
+  ul_heap *heap = p->heap;
+  ul_value *top = heap->stack.items + heap->stack.count;
+  const ul_value *full = heap->stack.items + heap->stack.capacity;
+  const uint32_t *memo = heap->memo.items;
+  const uint8_t *last = p->in->end - UL_BYTES_PADDING;
+  size_t memo_count = heap->memo.count;
+  uint64_t value;
+
+  while (at <= last && top < full) {
+    switch (*at) {
+    case 'h':
+      if (at[1] >= memo_count || !is_plain_memo[memo[at[1]] & 15])
+        goto done;
+      *top++ = memo[at[1]];
+      at += 2;
+      break;
+    case 'j': /* frames of a stack follow each other */
+      do {
+        value = le32(at + 1);
+        if (value >= memo_count || !is_plain_memo[memo[value] & 15])
+          goto done;
+        *top++ = memo[value];
+        at += 5;
+      } while (*at == 'j' && at <= last && top < full);
+      break;
+    case 'K':
+      *top++ = UL_VALUE(UL_TAG_INT, at[1]);
+      at += 2;
+      break;
+    case 'M':
+      *top++ = UL_VALUE(UL_TAG_INT, le16(at + 1));
+      at += 3;
+      break;
+    case 'J':
+      *top++ = UL_VALUE(UL_TAG_INT, (uint64_t)(int64_t)(int32_t)le32(at + 1));
+      at += 5;
+      break;
+    case 0x8a: /* LONG1: an address or a time */
+      if (at[1] < 4 || at[1] > 7 || at[1 + at[1]] & 0x80)
+        goto done;
+      value = le64(at + 2) & (UINT64_MAX >> (64 - 8 * at[1]));
+      *top++ = UL_VALUE(UL_TAG_INT, value);
+      at += 2 + at[1];
+      break;
+    default:
+      goto done;
+    }
+  }
+done:
+  heap->stack.count = (size_t)(top - heap->stack.items);
+  return at;
+}
+
 static ul_status run(ul_pickle *p) {
   const uint8_t *at = p->in->at;
 
   for (;;) {
+    if (p->in->end - at >= UL_BYTES_PADDING)
+      at = push_run(p, at);
     p->op = at;
     if (p->in->end - at < UL_BYTES_PADDING) {
       if (!refill(p, UL_BYTES_PADDING))
         return p->status;
-      if (p->op == p->in->end) {
+      /* What lies behind the end may be read, but means nothing. */
+      if (p->op == p->in->end || p->in->end - p->op <= ops[*p->op].operand) {
         cut_short(p);
         return p->status;
       }
@@ -594,11 +666,6 @@ static ul_status run(ul_pickle *p) {
     at = ops[*p->op].run ? ops[*p->op].run(p, p->op + 1) : unknown_opcode(p);
     if (!at)
       return p->status;
-    /* Operands may have been read from the padding. */
-    if (at > p->in->end) {
-      cut_short(p);
-      return p->status;
-    }
   }
 }
 

@@ -71,7 +71,7 @@ static ul_status run_of(const ul_heap *heap, ul_value list, unsigned tag, const 
 
   *first = *run = 0;
   if (!ul_heap_is_list(heap, list, &count))
-    return ul_fail(err, UL_E_MALFORMED, 0, "%s is a list, found %s", path,
+    return ul_fail(err, UL_E_MALFORMED, 0, "%s must be a list, found %s", path,
                    ul_heap_type(heap, list));
   if (!count)
     return UL_OK;
@@ -85,7 +85,8 @@ static ul_status run_of(const ul_heap *heap, ul_value list, unsigned tag, const 
   if (i < count)
     return ul_fail(err, UL_E_MALFORMED, 0, "%s[%zu] is no %s but a value of type %s", path, i, what,
                    ul_heap_type(heap, ul_heap_item(heap, list, i)));
-  return ul_fail(err, UL_E_MALFORMED, 0, "%s mentions a %s that another list holds", path, what);
+  return ul_fail(err, UL_E_MALFORMED, 0,
+                 "%s lists a value more than once, or not in the order of the file", path);
 }
 
 static ul_status read_segments(ul_layout *layout, const ul_snapshot *snapshot, ul_value list,
@@ -129,7 +130,7 @@ static ul_status read_traces(ul_layout *layout, const ul_snapshot *snapshot, ul_
   char path[48];
 
   if (!ul_heap_is_list(&snapshot->heap, list, &count))
-    return ul_fail(err, UL_E_MALFORMED, 0, "device_traces is a list, found %s",
+    return ul_fail(err, UL_E_MALFORMED, 0, "device_traces must be a list, found %s",
                    ul_heap_type(&snapshot->heap, list));
   for (i = 0; i < count; i++) {
     snprintf(path, sizeof(path), "device_traces[%zu]", i);

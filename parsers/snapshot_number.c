@@ -60,15 +60,16 @@ static int arrange(struct numbering *numbering, size_t old_count, const uint64_t
 
 static void collect(const ul_snapshot *snapshot, const ul_layout *layout, uint32_t *streams,
                     uint32_t *pools) {
-  const ul_segment_record *segments = snapshot->segments.items + layout->first_segment;
+  const ul_segment *segment;
   const ul_trace_run *run;
   const ul_event *entry;
   uint64_t i;
   size_t r;
 
   for (i = 0; i < layout->segment_count; i++) {
-    streams[segments[i].segment.stream] = 1;
-    pools[segments[i].segment.pool] = 1;
+    segment = &snapshot->segments.items[layout->first_segment + i].segment;
+    streams[segment->stream] = 1;
+    pools[segment->pool] = 1;
   }
   for (r = 0; r < layout->runs.count; r++) {
     run = &layout->runs.items[r];
@@ -90,15 +91,16 @@ static int is_identity(const struct numbering *numbering, size_t old_count) {
 
 static void apply(ul_snapshot *snapshot, const ul_layout *layout, const uint32_t *streams,
                   const uint32_t *pools) {
-  ul_segment_record *segments = snapshot->segments.items + layout->first_segment;
+  ul_segment *segment;
   const ul_trace_run *run;
   ul_event *entry;
   uint64_t i;
   size_t r;
 
   for (i = 0; i < layout->segment_count; i++) {
-    segments[i].segment.stream = streams[segments[i].segment.stream];
-    segments[i].segment.pool = pools[segments[i].segment.pool];
+    segment = &snapshot->segments.items[layout->first_segment + i].segment;
+    segment->stream = streams[segment->stream];
+    segment->pool = pools[segment->pool];
   }
   for (r = 0; r < layout->runs.count; r++) {
     run = &layout->runs.items[r];
@@ -138,7 +140,9 @@ ul_status ul_snapshot_number(ul_snapshot *snapshot, const ul_layout *layout, ul_
   ul_status status;
 
   if (streams.number && pools.number) {
-    collect(snapshot, layout, streams.number, pools.number);
+    /* With the defaults alone, which are always used, no entry needs to be looked at. */
+    if (stream_count > 1 || pool_count > 1)
+      collect(snapshot, layout, streams.number, pools.number);
     if (arrange(&streams, stream_count, snapshot->streams.items, 1) &&
         arrange(&pools, pool_count, snapshot->heap.pairs.items, 2)) {
       if (!is_identity(&streams, stream_count) || !is_identity(&pools, pool_count))

@@ -33,7 +33,7 @@ static ul_status read_action(ul_snapshot *snapshot, const ul_fields *fields, ul_
   uint32_t word = ul_word(fields->value[UL_KEY_ACTION]);
 
   if (!word)
-    return ul_field_fail(snapshot, fields, UL_KEY_ACTION, err, "is a string, found %s",
+    return ul_field_fail(snapshot, fields, UL_KEY_ACTION, err, "must be a string, found %s",
                          ul_heap_type(&snapshot->heap, fields->value[UL_KEY_ACTION]));
   if (word > UL_WORD_BEFORE_ACTIONS && word <= UL_WORD_ACTION_WORKSPACE_SNAPSHOT) {
     *out = (ul_action)(word - UL_WORD_BEFORE_ACTIONS);
@@ -137,7 +137,7 @@ static ul_status read_state(const ul_snapshot *snapshot, const ul_fields *fields
     }
   }
   return ul_field_fail(snapshot, fields, UL_KEY_STATE, err,
-                       "is inactive, active_allocated or active_pending_free, found %s'%.40s'",
+                       "must be inactive, active_allocated or active_pending_free, found %s'%.40s'",
                        word ? "" : "a value of type ",
                        word ? ul_strtab_get(snapshot->heap.strings, word, NULL)
                             : ul_heap_type(&snapshot->heap, fields->value[UL_KEY_STATE]));
@@ -153,14 +153,14 @@ static ul_status read_history(ul_snapshot *snapshot, const ul_fields *fields, ul
     return UL_OK;
   list = ul_heap_follow(&snapshot->heap, fields->value[UL_KEY_HISTORY]);
   if (!ul_heap_is_list(&snapshot->heap, list, &count))
-    return ul_field_fail(snapshot, fields, UL_KEY_HISTORY, err, "is a list, found %s",
+    return ul_field_fail(snapshot, fields, UL_KEY_HISTORY, err, "must be a list, found %s",
                          ul_heap_type(&snapshot->heap, list));
   if (!count)
     return UL_OK;
   newest = ul_heap_item(&snapshot->heap, list, 0);
   if (ul_value_tag(newest) != UL_TAG_HISTORY)
     return ul_field_fail(snapshot, fields, UL_KEY_HISTORY, err,
-                         "holds entries with a real_size, found %s",
+                         "must hold entries with a real_size, found %s",
                          ul_heap_type(&snapshot->heap, newest));
   block->requested_bytes = snapshot->histories.items[ul_value_index(newest)].real_bytes;
   block->stack = snapshot->histories.items[ul_value_index(newest)].stack;
@@ -209,7 +209,7 @@ static ul_status read_blocks(ul_snapshot *snapshot, const ul_fields *fields, ul_
   size_t count, i;
 
   if (!ul_heap_is_list(&snapshot->heap, list, &count))
-    return ul_field_fail(snapshot, fields, UL_KEY_BLOCKS, err, "is a list, found %s",
+    return ul_field_fail(snapshot, fields, UL_KEY_BLOCKS, err, "must be a list, found %s",
                          ul_heap_type(&snapshot->heap, list));
   if (object->kind == UL_OBJECT_RUN && ul_value_tag(object->u.first) == UL_TAG_BLOCK) {
     segment->first_block = (uint32_t)ul_value_index(object->u.first);
@@ -275,7 +275,7 @@ ul_status ul_absorb_annotation(ul_snapshot *snapshot, ul_fields *fields, ul_valu
   UL_TRY(read_time(snapshot, fields, &annotation.time_us, err));
   UL_TRY(ul_field_size(snapshot, fields, UL_KEY_DEVICE, &device, err));
   if ((stage != UL_WORD_START && stage != UL_WORD_END) || device > UINT16_MAX)
-    return ul_field_fail(snapshot, fields, UL_KEY_STAGE, err, "is neither START nor END");
+    return ul_field_fail(snapshot, fields, UL_KEY_STAGE, err, "must be START or END");
   annotation.device = (uint32_t)device;
   annotation.is_end = stage == UL_WORD_END;
   if (ul_has(fields, UL_KEY_NAME))

@@ -148,7 +148,7 @@ static ul_status stack_of_list(ul_snapshot *snapshot, const ul_fields *fields, u
   if (list == UL_VALUE_NONE)
     return UL_OK;
   if (!ul_heap_is_list(&snapshot->heap, list, &count))
-    return ul_field_fail(snapshot, fields, key, err, "is a list of frames, found %s",
+    return ul_field_fail(snapshot, fields, key, err, "must be a list of frames, found %s",
                          ul_heap_type(&snapshot->heap, list));
   /* Adding a frame does not touch the frames of stacks: the reserved room stays. */
   UL_TRY(ul_stack_table_reserve(&snapshot->stacks, &snapshot->heap, count, &frames, err));
@@ -188,8 +188,8 @@ static ul_status join_stacks(ul_snapshot *snapshot, uint32_t inner, uint32_t out
                                   err);
 }
 
-ul_status ul_field_stack(ul_snapshot *snapshot, const ul_fields *fields, uint32_t *out,
-                         ul_error *err) {
+ul_status ul_field_stack_slow(ul_snapshot *snapshot, const ul_fields *fields, uint32_t *out,
+                              ul_error *err) {
   uint32_t inner = 0, outer = 0;
 
   if (ul_has(fields, UL_KEY_FRAMES))
@@ -216,22 +216,17 @@ ul_status ul_field_fail(const ul_snapshot *snapshot, const ul_fields *fields, un
 
 static ul_status not_an_integer(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
                                 ul_error *err) {
-  return ul_field_fail(snapshot, fields, key, err, "is an integer, found %s",
+  return ul_field_fail(snapshot, fields, key, err, "must be an integer, found %s",
                        ul_heap_type(&snapshot->heap, fields->value[key]));
 }
 
-ul_status ul_field_size(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
-                        uint64_t *out, ul_error *err) {
+ul_status ul_field_size_slow(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
+                             uint64_t *out, ul_error *err) {
   uint64_t magnitude;
   int negative;
 
   if (!ul_has(fields, key))
     return UL_OK;
-  /* The one case that occurs: 60 bits, not negative. */
-  if ((fields->value[key] & ((UINT64_C(1) << 63) | 15)) == UL_TAG_INT) {
-    *out = ul_value_index(fields->value[key]);
-    return UL_OK;
-  }
   if (!ul_heap_int(&snapshot->heap, fields->value[key], &magnitude, &negative))
     return not_an_integer(snapshot, fields, key, err);
   if (negative && magnitude)
@@ -242,8 +237,8 @@ ul_status ul_field_size(const ul_snapshot *snapshot, const ul_fields *fields, un
   return UL_OK;
 }
 
-ul_status ul_field_bits(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
-                        uint64_t *out, ul_error *err) {
+ul_status ul_field_bits_slow(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
+                             uint64_t *out, ul_error *err) {
   uint64_t magnitude;
   int negative;
 
@@ -255,16 +250,12 @@ ul_status ul_field_bits(const ul_snapshot *snapshot, const ul_fields *fields, un
   return UL_OK;
 }
 
-ul_status ul_field_stream(ul_snapshot *snapshot, const ul_fields *fields, uint32_t *out,
-                          ul_error *err) {
+ul_status ul_field_stream_slow(ul_snapshot *snapshot, const ul_fields *fields, uint32_t *out,
+                               ul_error *err) {
   uint64_t raw = 0;
   uint32_t index;
 
   UL_TRY(ul_field_bits(snapshot, fields, UL_KEY_STREAM, &raw, err));
-  if (raw == snapshot->last_stream) {
-    *out = snapshot->last_stream_index;
-    return UL_OK;
-  }
   index = ul_idmap_get(&snapshot->stream_slots, raw);
   if (!index) {
     UL_TRY(UL_HEAP_RESERVE(&snapshot->heap, &snapshot->streams, 1, err));
@@ -281,17 +272,14 @@ ul_status ul_field_stream(ul_snapshot *snapshot, const ul_fields *fields, uint32
 }
 
 /* A pair as tuple or (JSON, one vendor's) list, or a bare number. */
-ul_status ul_field_pool(ul_snapshot *snapshot, const ul_fields *fields, unsigned key, uint32_t *out,
-                        ul_error *err) {
+ul_status ul_field_pool_slow(ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
+                             uint32_t *out, ul_error *err) {
   ul_heap *heap = &snapshot->heap;
   ul_value value, pair;
   uint64_t id[2] = {0, 0};
   int negative[2] = {0, 0};
   size_t count;
 
-  *out = 0;
-  if (!ul_has(fields, key))
-    return UL_OK;
   value = ul_heap_follow(heap, fields->value[key]);
   if (ul_value_tag(value) == UL_TAG_PAIR) {
     *out = (uint32_t)ul_value_index(value);
@@ -302,7 +290,7 @@ ul_status ul_field_pool(ul_snapshot *snapshot, const ul_fields *fields, unsigned
   } else if (!ul_heap_is_list(heap, value, &count) || count != 2 ||
              !ul_heap_int(heap, ul_heap_item(heap, value, 0), &id[0], &negative[0]) ||
              !ul_heap_int(heap, ul_heap_item(heap, value, 1), &id[1], &negative[1])) {
-    return ul_field_fail(snapshot, fields, key, err, "is a pair of integers, found %s",
+    return ul_field_fail(snapshot, fields, key, err, "must be a pair of integers, found %s",
                          ul_heap_type(heap, value));
   }
   if (negative[0] || negative[1])

@@ -99,19 +99,75 @@ ul_status ul_field_fail(const ul_snapshot *snapshot, const ul_fields *fields, un
                         ul_error *err, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* Readers of one field; each fails if the key is there with a value that makes no sense, and leaves
- * *out alone if the key is absent. */
-ul_status ul_field_size(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
-                        uint64_t *out, ul_error *err) UL_MUST_USE;
+ * *out alone if the key is absent. The first line of each is what occurs; the _slow ones do the
+ * rest. */
+ul_status ul_field_size_slow(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
+                             uint64_t *out, ul_error *err) UL_MUST_USE;
+ul_status ul_field_bits_slow(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
+                             uint64_t *out, ul_error *err) UL_MUST_USE;
+ul_status ul_field_stream_slow(ul_snapshot *snapshot, const ul_fields *fields, uint32_t *out,
+                               ul_error *err) UL_MUST_USE;
+ul_status ul_field_pool_slow(ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
+                             uint32_t *out, ul_error *err) UL_MUST_USE;
+ul_status ul_field_stack_slow(ul_snapshot *snapshot, const ul_fields *fields, uint32_t *out,
+                              ul_error *err) UL_MUST_USE;
+
+/* Is the key there as an integer of 60 bits that is not negative? */
+static inline int ul_is_small_int(const ul_fields *fields, unsigned key) {
+  return ul_has(fields, key) &&
+         (fields->value[key] & (UINT64_C(1) << 63 | 15)) == (ul_value)UL_TAG_INT;
+}
+
+/* A count or size, at most 2^60. */
+static inline ul_status ul_field_size(const ul_snapshot *snapshot, const ul_fields *fields,
+                                      unsigned key, uint64_t *out, ul_error *err) {
+  if (!ul_is_small_int(fields, key))
+    return ul_field_size_slow(snapshot, fields, key, out, err);
+  *out = ul_value_index(fields->value[key]);
+  return UL_OK;
+}
+
 /* Any 64 bits: the C++ pickler writes addresses from 2^63 up as negative numbers. */
-ul_status ul_field_bits(const ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
-                        uint64_t *out, ul_error *err) UL_MUST_USE;
-ul_status ul_field_stream(ul_snapshot *snapshot, const ul_fields *fields, uint32_t *out,
-                          ul_error *err) UL_MUST_USE;
-ul_status ul_field_pool(ul_snapshot *snapshot, const ul_fields *fields, unsigned key, uint32_t *out,
-                        ul_error *err) UL_MUST_USE;
-/* frames and cpp_frames together. */
-ul_status ul_field_stack(ul_snapshot *snapshot, const ul_fields *fields, uint32_t *out,
-                         ul_error *err) UL_MUST_USE;
+static inline ul_status ul_field_bits(const ul_snapshot *snapshot, const ul_fields *fields,
+                                      unsigned key, uint64_t *out, ul_error *err) {
+  if (!ul_is_small_int(fields, key))
+    return ul_field_bits_slow(snapshot, fields, key, out, err);
+  *out = ul_value_index(fields->value[key]);
+  return UL_OK;
+}
+
+/* The index of the stream in snapshot->streams. */
+static inline ul_status ul_field_stream(ul_snapshot *snapshot, const ul_fields *fields,
+                                        uint32_t *out, ul_error *err) {
+  if (!ul_is_small_int(fields, UL_KEY_STREAM) ||
+      ul_value_index(fields->value[UL_KEY_STREAM]) != snapshot->last_stream)
+    return ul_field_stream_slow(snapshot, fields, out, err);
+  *out = snapshot->last_stream_index;
+  return UL_OK;
+}
+
+/* The index of the pair in snapshot->heap.pairs; (0, 0) without the key. */
+static inline ul_status ul_field_pool(ul_snapshot *snapshot, const ul_fields *fields, unsigned key,
+                                      uint32_t *out, ul_error *err) {
+  *out = 0;
+  if (!ul_has(fields, key))
+    return UL_OK;
+  if (ul_value_tag(fields->value[key]) != UL_TAG_PAIR)
+    return ul_field_pool_slow(snapshot, fields, key, out, err);
+  *out = (uint32_t)ul_value_index(fields->value[key]);
+  return UL_OK;
+}
+
+/* frames and cpp_frames together; 0 without them. */
+static inline ul_status ul_field_stack(ul_snapshot *snapshot, const ul_fields *fields,
+                                       uint32_t *out, ul_error *err) {
+  if (!ul_has(fields, UL_KEY_FRAMES) || ul_has(fields, UL_KEY_CPP_FRAMES) ||
+      ul_value_tag(fields->value[UL_KEY_FRAMES]) != UL_TAG_STACK)
+    return ul_field_stack_slow(snapshot, fields, out, err);
+  *out = (uint32_t)ul_value_index(fields->value[UL_KEY_FRAMES]);
+  return UL_OK;
+}
+
 /* The number of the word or string, 0 if the value is no string. */
 static inline uint32_t ul_word(ul_value value) {
   return ul_value_tag(value) == UL_TAG_STRING ? (uint32_t)ul_value_index(value) : 0;

@@ -101,7 +101,7 @@ ul_status ul_layout_settings(ul_layout *layout, ul_snapshot *snapshot, ul_value 
   size_t i;
 
   if (!object || object->kind != UL_OBJECT_DICT)
-    return ul_fail(err, UL_E_MALFORMED, 0, "allocator_settings is a dict, found %s",
+    return ul_fail(err, UL_E_MALFORMED, 0, "allocator_settings must be a dict, found %s",
                    ul_heap_type(heap, settings));
   for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     recorded = ul_heap_lookup(heap, settings, names[i]);

@@ -13,6 +13,8 @@
 /* Python's pickler hands over containers in batches of this many: a full batch may not be all. */
 enum { BATCH = 1000 };
 
+enum { FIRST_STACK = 64 };
+
 enum { FAST_GROWTH_BYTES = 16 << 20 };
 
 /* --- budget --- */
@@ -84,6 +86,7 @@ ul_status ul_heap_init(ul_heap *heap, ul_error *err) {
   heap->strings = ul_strtab_create();
   if (!heap->strings)
     return ul_fail_nomem(err, "strings");
+  UL_TRY(UL_HEAP_RESERVE(heap, &heap->stack, FIRST_STACK, err));
   return ul_heap_pair(heap, 0, 0, &zero, err);
 }
 
@@ -318,10 +321,13 @@ void ul_heap_replace(ul_heap *heap, ul_value container, ul_value record) {
   free_object(heap, index);
 }
 
-/* A dict that got its keys one by one is complete when a container takes it. */
+/* A dict that got its keys one by one is complete when a container takes it. Its items are out of
+ * reach while the schema looks at them: the dict may be among them. */
 static ul_status settle(ul_heap *heap, ul_value *value, size_t place, ul_error *err) {
   ul_object *object = &heap->objects.items[ul_value_index(*value)];
   ul_value record = UL_VALUE_UNSET;
+  ul_object taken = *object;
+  ul_status status;
 
   if (object->kind == UL_OBJECT_FORWARD) {
     *value = object->u.first;
@@ -330,10 +336,18 @@ static ul_status settle(ul_heap *heap, ul_value *value, size_t place, ul_error *
   if (object->kind != UL_OBJECT_DICT || object->settled || !heap->hooks)
     return UL_OK;
   object->settled = 1;
-  UL_TRY(
-      heap->hooks->dict(heap->hook_arg, heap, object->u.items, object->count, place, &record, err));
-  if (record == UL_VALUE_UNSET)
+  object->count = object->capacity = 0;
+  object->u.items = NULL;
+  status = heap->hooks->dict(heap->hook_arg, heap, taken.u.items, taken.count, place, &record, err);
+  object = &heap->objects.items[ul_value_index(*value)];
+  if (status == UL_OK && record == UL_VALUE_UNSET) {
+    object->u.items = taken.u.items;
+    object->count = taken.count;
+    object->capacity = taken.capacity;
     return UL_OK;
+  }
+  free_items(heap, &taken);
+  UL_TRY(status);
   ul_heap_replace(heap, *value, record);
   *value = record;
   return UL_OK;
@@ -353,6 +367,8 @@ static ul_status add_items(ul_heap *heap, ul_object *object, const ul_value *ite
                            ul_error *err) {
   size_t capacity = object->capacity;
 
+  if (!count)
+    return UL_OK;
   if (count > UINT32_MAX / 2 - object->count)
     return ul_fail(err, UL_E_LIMIT, 0, "one list or dict holds more than 2 billion values");
   UL_TRY(ul_heap_grow(heap, (void **)&object->u.items, &capacity, object->count + count,
@@ -434,9 +450,6 @@ ul_status ul_heap_append(ul_heap *heap, size_t base, ul_error *err) {
     return wrong_container(heap, list, "list", err);
   if (!count)
     return UL_OK;
-  UL_TRY(settle_all(heap, base, err));
-  object = &heap->objects.items[ul_value_index(list)];
-  items = heap->stack.items + base;
   if (heap->hooks && count > 1 && count < BATCH && object->kind == UL_OBJECT_LIST &&
       !object->count && ul_value_tag(items[0]) == heap->hooks->list_tag) {
     UL_TRY(heap->hooks->list(heap->hook_arg, heap, items, count, &record, err));
@@ -447,7 +460,12 @@ ul_status ul_heap_append(ul_heap *heap, size_t base, ul_error *err) {
       return UL_OK;
     }
   }
-  UL_TRY(append_to(heap, object, items, count, err));
+  UL_TRY(settle_all(heap, base, err));
+  /* An item that mentions the list may just have used it. */
+  object = &heap->objects.items[ul_value_index(list)];
+  if (object->kind == UL_OBJECT_FORWARD)
+    return wrong_container(heap, object->u.first, "list", err);
+  UL_TRY(append_to(heap, object, heap->stack.items + base, count, err));
   heap->stack.count = base;
   return UL_OK;
 }
@@ -465,7 +483,6 @@ ul_status ul_heap_set_items(ul_heap *heap, size_t base, int absorb, ul_error *er
     return ul_fail(err, UL_E_MALFORMED, 0, "a dict is given a key without a value");
   if (!count)
     return UL_OK;
-  UL_TRY(settle_all(heap, base, err));
   object = &heap->objects.items[ul_value_index(dict)];
   if (absorb && heap->hooks && !object->count && count / 2 != BATCH) {
     UL_TRY(heap->hooks->dict(heap->hook_arg, heap, heap->stack.items + base, count, base - 1,
@@ -476,9 +493,12 @@ ul_status ul_heap_set_items(ul_heap *heap, size_t base, int absorb, ul_error *er
       heap->stack.count = base;
       return UL_OK;
     }
-    object = &heap->objects.items[ul_value_index(dict)];
-    object->settled = 1;
+    heap->objects.items[ul_value_index(dict)].settled = 1;
   }
+  UL_TRY(settle_all(heap, base, err));
+  object = &heap->objects.items[ul_value_index(dict)];
+  if (object->kind == UL_OBJECT_FORWARD)
+    return wrong_container(heap, object->u.first, "dict", err);
   UL_TRY(add_items(heap, object, heap->stack.items + base, count, err));
   heap->stack.count = base;
   return UL_OK;
