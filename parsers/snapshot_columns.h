@@ -15,8 +15,7 @@ typedef struct ul_trace_run {
 
 /* Keys of the top level and of allocator_settings that tell releases and back ends apart. */
 enum {
-  UL_TOP_IS_LIST = 1u << 0, /* nothing but the list of segments */
-  UL_TOP_TRACES = 1u << 1,
+  UL_TOP_IS_DICT = 1u << 0, /* else nothing but the list of segments */
   UL_TOP_SETTINGS = 1u << 2,
   UL_TOP_ANNOTATIONS = 1u << 3,
   UL_TOP_HOST = 1u << 4,

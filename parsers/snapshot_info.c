@@ -29,7 +29,7 @@ static const struct fact facts[] = {
     {IN_ENTRY, UL_KEY_BIT(COMPILE_CONTEXT), 208, NEWEST, 1},
     {IN_ENTRY, UL_KEY_BIT(USER_METADATA), 210, NEWEST, 1},
     {IN_ENTRY, UL_KEY_BIT(POOL_ID), 212, NEWEST, 0},
-    {IN_TOP, UL_TOP_TRACES, 113, NEWEST, 1},
+    {IN_TOP, UL_TOP_IS_DICT, 113, NEWEST, 0},
     {IN_TOP, UL_TOP_SETTINGS, 203, NEWEST, 1},
     {IN_TOP, UL_TOP_ANNOTATIONS, 205, NEWEST, 1},
     {IN_TOP, UL_TOP_HOST, 213, NEWEST, 0},
@@ -82,7 +82,7 @@ static struct range find_range(const struct keys *keys) {
     uint64_t keys;
     int can_tell;
   } places[] = {
-      [IN_TOP] = {keys->top, !(keys->top & UL_TOP_IS_LIST)},
+      [IN_TOP] = {keys->top, (keys->top & UL_TOP_IS_DICT) != 0},
       [IN_ENTRY] = {keys->entry, keys->has_entries},
       [IN_BLOCK] = {keys->block, keys->has_blocks},
       [IN_SEGMENT] = {keys->segment, keys->segment != 0},

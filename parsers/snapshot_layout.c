@@ -186,11 +186,10 @@ static ul_status read_dict(ul_layout *layout, ul_snapshot *snapshot, ul_value to
 
   if (segments == UL_VALUE_UNSET)
     return not_a_snapshot(heap, top, err);
+  layout->top |= UL_TOP_IS_DICT;
   UL_TRY(read_segments(layout, snapshot, segments, err));
-  if (traces != UL_VALUE_UNSET) {
-    layout->top |= UL_TOP_TRACES;
+  if (traces != UL_VALUE_UNSET)
     UL_TRY(read_traces(layout, snapshot, traces, err));
-  }
   if (annotations != UL_VALUE_UNSET) {
     layout->top |= UL_TOP_ANNOTATIONS;
     read_annotations(layout, snapshot, annotations);
@@ -213,7 +212,6 @@ ul_status ul_layout_read(ul_layout *layout, ul_snapshot *snapshot, ul_value top,
     UL_TRY(read_dict(layout, snapshot, top, source, err));
   } else if (ul_heap_is_list(&snapshot->heap, top, &count) &&
              (!count || ul_value_tag(ul_heap_item(&snapshot->heap, top, 0)) == UL_TAG_SEGMENT)) {
-    layout->top |= UL_TOP_IS_LIST;
     UL_TRY(read_segments(layout, snapshot, top, err));
   } else {
     return not_a_snapshot(&snapshot->heap, top, err);

@@ -27,11 +27,6 @@ static struct result run(const uint8_t *data, size_t size, size_t chunk) {
   result.status = ul_bytes_open_reader(&bytes, feed_bytes, &feed, size, &result.err);
   if (result.status != UL_OK)
     return result;
-  /* Damage to a compressed input may show earlier or later: fuzz_bytes_in is about those. */
-  if (bytes->carriers[0]) {
-    ul_bytes_close(bytes);
-    return result;
-  }
   result.status = ul_heap_init(&heap, &result.err);
   if (result.status == UL_OK)
     result.status = ul_pickle_read(bytes, &heap, &value, &result.protocol, &result.err);
@@ -52,8 +47,14 @@ static struct result run(const uint8_t *data, size_t size, size_t chunk) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  struct result whole = run(data, size, SIZE_MAX), bits = run(data, size, 1);
+  struct result whole, bits;
 
+  /* Damage to a compressed input may show earlier or later: fuzz_bytes_in is about those. */
+  if (size && (data[0] == 0x1f || (data[0] == 0x28 && size > 1 && data[1] == 0xb5) ||
+               (size > 1 && (data[0] & 0xf0) == 0x50 && data[1] == 0x2a)))
+    return 0;
+  whole = run(data, size, SIZE_MAX);
+  bits = run(data, size, 1);
   if (whole.status != bits.status || whole.tag != bits.tag || whole.consumed != bits.consumed ||
       whole.strings != bits.strings || whole.objects != bits.objects || whole.memo != bits.memo)
     abort();
