@@ -8,8 +8,9 @@
 #include "base/error.h"
 
 extern const ul_model_ops ul_model_native;
+extern const ul_model_ops ul_model_naive;
 
-const ul_model_ops *const ul_model_table[] = {&ul_model_native, NULL};
+const ul_model_ops *const ul_model_table[] = {&ul_model_native, &ul_model_naive, NULL};
 
 struct ul_model {
   const ul_model_ops *ops;

@@ -560,7 +560,8 @@ static ul_status run(ul_device_replay *d) {
   fill_result(d);
   UL_TRY(measure_stats(d));
   UL_TRY(look_at_peak(d));
-  if (d->recording->has_trace && !d->options->skip_free_mode)
+  /* without a new segment there is no base to invent */
+  if (d->result.segment_allocs + d->result.segment_maps && !d->options->skip_free_mode)
     UL_TRY(run_free_mode(d));
   UL_TRY(run_what_if(d));
   UL_TRY(run_observer(d));
