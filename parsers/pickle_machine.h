@@ -7,6 +7,10 @@
 #include "parsers/bytes_in.h"
 #include "parsers/value_heap.h"
 
+/* Entries of the memo are numbered from 0 up, one per value: a number far beyond the bytes read is
+ * a trap. */
+enum { UL_PICKLE_MEMO_SLACK = 1024 };
+
 typedef struct ul_pickle {
   ul_heap *heap;
   ul_bytes *in;
@@ -35,7 +39,40 @@ const char *ul_pickle_op_name(uint8_t op);
 /* At least `count` values above the topmost mark? Fails otherwise. */
 int ul_pickle_has(ul_pickle *p, size_t count);
 
-/* pickle_text.c: opcodes with a line of text, and refused ones. */
+/* Ends an opcode that used the heap. */
+static inline const uint8_t *ul_pickle_then(ul_pickle *p, ul_status status, const uint8_t *next) {
+  return status == UL_OK ? next : ul_pickle_failed(p, status);
+}
+
+/* Little-endian whatever the machine; compilers make one load of each. */
+static inline uint32_t ul_le16(const uint8_t *at) {
+  return (uint32_t)at[0] | (uint32_t)at[1] << 8;
+}
+
+static inline uint32_t ul_le32(const uint8_t *at) {
+  return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static inline uint64_t ul_le64(const uint8_t *at) {
+  return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
+         (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 |
+         (uint64_t)at[7] << 56;
+}
+
+/* pickle_values.c */
+ul_pickle_op ul_pickle_op_none, ul_pickle_op_true, ul_pickle_op_false, ul_pickle_op_binint1,
+    ul_pickle_op_binint2, ul_pickle_op_binint, ul_pickle_op_long1, ul_pickle_op_long4,
+    ul_pickle_op_binfloat, ul_pickle_op_text1, ul_pickle_op_text4, ul_pickle_op_text8,
+    ul_pickle_op_bytes1, ul_pickle_op_bytes4, ul_pickle_op_bytes8;
+/* pickle_containers.c */
+ul_pickle_op ul_pickle_op_mark, ul_pickle_op_pop, ul_pickle_op_pop_mark, ul_pickle_op_dup,
+    ul_pickle_op_empty_dict, ul_pickle_op_empty_list, ul_pickle_op_empty_tuple,
+    ul_pickle_op_empty_set, ul_pickle_op_tuple1, ul_pickle_op_tuple2, ul_pickle_op_tuple3,
+    ul_pickle_op_tuple, ul_pickle_op_list, ul_pickle_op_dict, ul_pickle_op_frozenset,
+    ul_pickle_op_append, ul_pickle_op_appends, ul_pickle_op_setitem, ul_pickle_op_setitems,
+    ul_pickle_op_memoize, ul_pickle_op_binput, ul_pickle_op_long_binput, ul_pickle_op_binget,
+    ul_pickle_op_long_binget;
+/* pickle_text.c */
 ul_pickle_op ul_pickle_op_int, ul_pickle_op_long, ul_pickle_op_float, ul_pickle_op_string,
     ul_pickle_op_unicode, ul_pickle_op_get, ul_pickle_op_put;
 /* pickle_refused.c */

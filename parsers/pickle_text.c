@@ -8,10 +8,6 @@
 #include "base/error.h"
 #include "parsers/pickle_machine.h"
 
-static const uint8_t *then(ul_pickle *p, ul_status status, const uint8_t *next) {
-  return status == UL_OK ? next : ul_pickle_failed(p, status);
-}
-
 /* --- numbers --- */
 
 /* Decimal text, signed; past 64 bits it stays at the nearest. Returns 0 if it is no number. */
@@ -50,7 +46,7 @@ static const uint8_t *push_integer(ul_pickle *p, const uint8_t *at, size_t size,
     status = ul_heap_push_i64(p->heap, INT64_MIN, p->err);
   else
     status = ul_heap_push_i64(p->heap, -(int64_t)magnitude, p->err);
-  return then(p, status, at + size + 1);
+  return ul_pickle_then(p, status, at + size + 1);
 }
 
 const uint8_t *ul_pickle_op_int(ul_pickle *p, const uint8_t *at) {
@@ -61,9 +57,9 @@ const uint8_t *ul_pickle_op_int(ul_pickle *p, const uint8_t *at) {
     return NULL;
   /* Two spellings of the time before NEWTRUE. */
   if (size == 2 && memcmp(at, "01", 2) == 0)
-    return then(p, ul_heap_push(p->heap, UL_VALUE_TRUE, p->err), at + size + 1);
+    return ul_pickle_then(p, ul_heap_push(p->heap, UL_VALUE_TRUE, p->err), at + size + 1);
   if (size == 2 && memcmp(at, "00", 2) == 0)
-    return then(p, ul_heap_push(p->heap, UL_VALUE_FALSE, p->err), at + size + 1);
+    return ul_pickle_then(p, ul_heap_push(p->heap, UL_VALUE_FALSE, p->err), at + size + 1);
   return push_integer(p, at, size, size);
 }
 
@@ -91,7 +87,7 @@ const uint8_t *ul_pickle_op_float(ul_pickle *p, const uint8_t *at) {
   value = strtod(text, &end);
   if (end != text + size)
     return ul_pickle_fail(p, UL_E_MALFORMED, "has a line that is no number");
-  return then(p, ul_heap_push_double(p->heap, value, p->err), at + size + 1);
+  return ul_pickle_then(p, ul_heap_push_double(p->heap, value, p->err), at + size + 1);
 }
 
 /* --- strings --- */
@@ -169,10 +165,10 @@ static const uint8_t *put_escape(ul_pickle *p, const uint8_t *at, const uint8_t 
 }
 
 static const uint8_t *push_scratch(ul_pickle *p, const uint8_t *next) {
-  return then(p,
-              ul_heap_push_string(p->heap, p->scratch.count ? p->scratch.items : "",
-                                  p->scratch.count, p->err),
-              next);
+  return ul_pickle_then(p,
+                        ul_heap_push_string(p->heap, p->scratch.count ? p->scratch.items : "",
+                                            p->scratch.count, p->err),
+                        next);
 }
 
 const uint8_t *ul_pickle_op_string(ul_pickle *p, const uint8_t *at) {
@@ -243,7 +239,7 @@ const uint8_t *ul_pickle_op_get(ul_pickle *p, const uint8_t *at) {
     return NULL;
   if (!parse_integer((const char *)at, size, &index, &negative) || negative)
     return ul_pickle_fail(p, UL_E_MALFORMED, "has a line that is no memo number");
-  return then(p, ul_heap_memo_get(p->heap, index, p->err), at + size + 1);
+  return ul_pickle_then(p, ul_heap_memo_get(p->heap, index, p->err), at + size + 1);
 }
 
 const uint8_t *ul_pickle_op_put(ul_pickle *p, const uint8_t *at) {
@@ -256,8 +252,8 @@ const uint8_t *ul_pickle_op_put(ul_pickle *p, const uint8_t *at) {
     return NULL;
   if (!parse_integer((const char *)at, size, &index, &negative) || negative)
     return ul_pickle_fail(p, UL_E_MALFORMED, "has a line that is no memo number");
-  if (index > ul_bytes_offset(p->in, p->op) + 1024)
+  if (index > ul_bytes_offset(p->in, p->op) + UL_PICKLE_MEMO_SLACK)
     return ul_pickle_fail(p, UL_E_MALFORMED,
                           "stores memo entry %" PRIu64 ", more than the file can have used", index);
-  return then(p, ul_heap_memo_set(p->heap, index, p->err), at + size + 1);
+  return ul_pickle_then(p, ul_heap_memo_set(p->heap, index, p->err), at + size + 1);
 }

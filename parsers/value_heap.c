@@ -196,9 +196,31 @@ ul_status ul_heap_push_double(ul_heap *heap, double value, ul_error *err) {
   return ul_heap_push(heap, UL_VALUE(UL_TAG_FLOAT, heap->floats.count++), err);
 }
 
-ul_status ul_heap_push_string(ul_heap *heap, const char *bytes, size_t size, ul_error *err) {
-  uint32_t id = ul_strtab_intern(heap->strings, bytes, size);
+/* Short strings come again and again ("N/A", "", names of pools): the last one of each hash is
+ * remembered, so that most cost no look into the table. */
+static ul_status push_short_string(ul_heap *heap, const char *bytes, size_t size, ul_error *err) {
+  uint64_t key = 0;
+  ul_short_string *known;
 
+  memcpy(&key, bytes, size);
+  known = &heap->short_strings[(key * UINT64_C(0x9E3779B97F4A7C15) >> 32 ^ size) %
+                               UL_HEAP_SHORT_STRINGS];
+  if (!known->id || known->key != key || known->size != size) {
+    known->id = ul_strtab_intern(heap->strings, bytes, size);
+    known->key = key;
+    known->size = (uint32_t)size;
+    if (!known->id)
+      return ul_fail_nomem(err, "strings");
+  }
+  return ul_heap_push(heap, UL_VALUE(UL_TAG_STRING, known->id), err);
+}
+
+ul_status ul_heap_push_string(ul_heap *heap, const char *bytes, size_t size, ul_error *err) {
+  uint32_t id;
+
+  if (size <= sizeof(uint64_t))
+    return push_short_string(heap, bytes, size, err);
+  id = ul_strtab_intern(heap->strings, bytes, size);
   if (!id)
     return ul_fail_nomem(err, "strings");
   return ul_heap_push(heap, UL_VALUE(UL_TAG_STRING, id), err);

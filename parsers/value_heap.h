@@ -108,6 +108,14 @@ typedef struct ul_heap_hooks {
   unsigned list_tag;                    /* items of lists that are absorbed at once */
 } ul_heap_hooks;
 
+/* A string of up to 8 bytes and its id. */
+typedef struct ul_short_string {
+  uint64_t key; /* its bytes */
+  uint32_t size, id;
+} ul_short_string;
+
+enum { UL_HEAP_SHORT_STRINGS = 64 };
+
 typedef struct ul_heap {
   ul_strtab *strings;
   UL_VEC(ul_value) stack;
@@ -124,6 +132,7 @@ typedef struct ul_heap {
   uint32_t free_object; /* index + 1; 0 none */
   const ul_heap_hooks *hooks;
   void *hook_arg;
+  ul_short_string short_strings[UL_HEAP_SHORT_STRINGS];
   uint64_t held;  /* bytes granted so far */
   uint64_t limit; /* ... and to grant at most */
 } ul_heap;
