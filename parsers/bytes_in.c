@@ -142,6 +142,8 @@ static ul_status add_carrier(ul_bytes *bytes, const ul_carrier *carrier, ul_erro
   if (layer)
     layer->state = carrier->create();
   if (!layer || !window || !layer->state) {
+    if (layer && layer->state)
+      carrier->destroy(layer->state);
     free(layer);
     free(window);
     return ul_fail_nomem(err, "a decoder");

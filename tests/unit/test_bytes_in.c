@@ -14,6 +14,9 @@
 #include <zstd.h>
 
 #include "tests/support/byte_feed.h"
+#include "tests/support/held.h"
+
+TestSuite(bytes_in, .fini = release_held);
 
 enum { PLAIN_BYTES = 3 * UL_BYTES_WINDOW + 17 }; /* several windows, and an odd rest */
 
@@ -24,7 +27,7 @@ struct buffer {
 
 /* Text that compresses, but is nowhere the same. */
 static struct buffer make_plain(size_t size) {
-  struct buffer plain = {malloc(size + 32), size};
+  struct buffer plain = {hold(size + 32), size};
   size_t at = 0;
   unsigned n = 0;
 
@@ -34,7 +37,7 @@ static struct buffer make_plain(size_t size) {
 }
 
 static struct buffer gzip(struct buffer from) {
-  struct buffer to = {malloc(from.size + 1024), 0};
+  struct buffer to = {hold(from.size + 1024), 0};
   z_stream z = {0};
 
   cr_assert(eq(int, deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK));
@@ -49,7 +52,7 @@ static struct buffer gzip(struct buffer from) {
 }
 
 static struct buffer zstd(struct buffer from) {
-  struct buffer to = {malloc(ZSTD_compressBound(from.size)), 0};
+  struct buffer to = {hold(ZSTD_compressBound(from.size)), 0};
 
   /* with a checksum, as the command line tool writes it */
   ZSTD_CCtx *context = ZSTD_createCCtx();
@@ -62,7 +65,7 @@ static struct buffer zstd(struct buffer from) {
 }
 
 static struct buffer join(struct buffer a, struct buffer b) {
-  struct buffer both = {malloc(a.size + b.size), a.size + b.size};
+  struct buffer both = {hold(a.size + b.size), a.size + b.size};
 
   memcpy(both.data, a.data, a.size);
   memcpy(both.data + a.size, b.data, b.size);
@@ -201,8 +204,8 @@ Test(bytes_in, five_layers_are_too_many) {
 /* 600 MiB of zeros in two layers of gzip are a few kilobytes: far over 1000 to 1. */
 Test(bytes_in, a_bomb_is_stopped) {
   enum { PIECE = 1 << 20, PIECES = 600 };
-  struct buffer inner = {malloc(2 << 20), 0};
-  uint8_t *zeros = calloc(1, PIECE);
+  struct buffer inner = {hold(2 << 20), 0};
+  uint8_t *zeros = hold(PIECE);
   z_stream z = {0};
   ul_error err = {0};
   int i;
@@ -261,6 +264,7 @@ static void remove_folder(void) {
   snprintf(path, sizeof(path), "%s/file", folder);
   unlink(path);
   rmdir(folder);
+  release_held();
 }
 
 Test(bytes_in, files, .init = make_folder, .fini = remove_folder) {

@@ -14,7 +14,10 @@
 
 #include "parsers/source_data.h"
 #include "tests/support/byte_feed.h"
+#include "tests/support/held.h"
 #include "ullage/source.h"
+
+TestSuite(parse_snapshot, .fini = release_held);
 
 #define BASE   UINT64_C(0x7f0000000000)
 #define MIB    UINT64_C(0x100000)
@@ -28,7 +31,7 @@ struct content {
 };
 
 static struct content read_file(const char *name) {
-  struct content content = {malloc(1 << 20), 0};
+  struct content content = {hold(1 << 20), 0};
   char path[512];
   FILE *file;
 
@@ -259,7 +262,6 @@ ParameterizedTest(struct named *file, parse_snapshot, every_protocol_gives_the_s
   cr_expect(eq(u64, info->input_bytes, content.size));
   cr_expect(eq(str, (char *)info->carriers, (char *)""));
   ul_source_close(source);
-  free(content.data);
 }
 
 Test(parse_snapshot, events_and_observations_are_handed_out_in_batches) {
@@ -316,7 +318,7 @@ Test(parse_snapshot, unknown_ids_and_missing_arguments_are_answered) {
 /* --- the same through carriers, and byte by byte --- */
 
 static struct content compress_gzip(struct content from) {
-  struct content to = {malloc(from.size + 1024), 0};
+  struct content to = {hold(from.size + 1024), 0};
   z_stream z = {0};
 
   deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
@@ -331,7 +333,7 @@ static struct content compress_gzip(struct content from) {
 }
 
 static struct content compress_zstd(struct content from) {
-  struct content to = {malloc(from.size + 1024), 0};
+  struct content to = {hold(from.size + 1024), 0};
 
   to.size = ZSTD_compress(to.data, from.size + 1024, from.data, from.size, 9);
   return to;
