@@ -21,91 +21,74 @@ void ul_device_init(ul_device *device, const ul_model_options *options) {
 }
 
 void ul_device_release(ul_device *device) {
-  UL_VEC_RELEASE(&device->spans);
+  ul_spans_release(&device->spans);
 }
 
 int ul_device_copy(ul_device *to, const ul_device *from) {
   *to = *from;
-  memset(&to->spans, 0, sizeof(to->spans));
   to->grants = NULL;
-  if (!UL_VEC_RESERVE(&to->spans, from->spans.count))
-    return 0;
-  if (from->spans.count)
-    memcpy(to->spans.items, from->spans.items, from->spans.count * sizeof(ul_device_span));
-  to->spans.count = from->spans.count;
-  return 1;
+  return ul_spans_copy(&to->spans, &from->spans);
 }
 
-/* Index of the first span that ends above address. */
-static size_t span_above(const ul_device *device, uint64_t address) {
-  size_t low = 0, high = device->spans.count;
+/* Lowest free address from base on that has room. Segments begin at base 0, and what is known to be
+ * full there is not looked at again. */
+static uint64_t first_fit(ul_device *device, uint64_t base, uint64_t bytes) {
+  const int from_start = base == FIRST_FIT_BASE;
+  uint64_t at = from_start && device->no_gap_below > base ? device->no_gap_below : base;
+  int full = from_start;
+  ul_span_at where;
+  const ul_span *span = ul_spans_above(&device->spans, at, &where);
 
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const ul_device_span *span = &device->spans.items[middle];
-    if (span->address + span->bytes <= address)
-      low = middle + 1;
-    else
-      high = middle;
+  for (; span; span = ul_spans_next(&device->spans, &where)) {
+    if (span->address > at && span->address - at >= bytes)
+      break;
+    full &= span->address <= at;
+    at = span->address + ul_round_up(span->bytes, UL_MIB * 2);
+    if (full)
+      device->no_gap_below = at;
   }
-  return low;
-}
-
-static int insert_span(ul_device *device, size_t at, uint64_t address, uint64_t bytes) {
-  ul_device_span *spans;
-
-  if (!UL_VEC_RESERVE(&device->spans, 1))
-    return 0;
-  spans = device->spans.items;
-  memmove(&spans[at + 1], &spans[at], (device->spans.count - at) * sizeof(*spans));
-  spans[at].address = address;
-  spans[at].bytes = bytes;
-  device->spans.count++;
-  return 1;
+  return at;
 }
 
 static ul_device_answer place(ul_device *device, uint64_t base, uint64_t bytes, uint64_t *address) {
-  uint64_t at = base;
-  size_t i;
+  ul_span span = {0, bytes, 0};
 
   if (device->policy == UL_ADDRESS_RISING) {
     *address = device->next_address;
     device->next_address += ul_round_up(bytes, UL_MIB * 2);
     return UL_DEVICE_GRANTED;
   }
-  for (i = span_above(device, at); i < device->spans.count; i++) {
-    const ul_device_span *span = &device->spans.items[i];
-    if (span->address > at && span->address - at >= bytes)
-      break;
-    at = span->address + ul_round_up(span->bytes, UL_MIB * 2);
-  }
-  if (!insert_span(device, i, at, bytes))
+  span.address = first_fit(device, base, bytes);
+  if (!ul_spans_insert(&device->spans, span))
     return UL_DEVICE_NOMEM;
-  *address = at;
+  *address = span.address;
   return UL_DEVICE_GRANTED;
 }
 
 static void forget_span(ul_device *device, uint64_t address) {
-  size_t i;
+  const ul_span *span;
+  ul_span_at at;
 
   if (device->policy == UL_ADDRESS_RISING)
     return;
-  i = span_above(device, address);
-  if (i == device->spans.count || device->spans.items[i].address != address)
+  span = ul_spans_above(&device->spans, address, &at);
+  if (!span || span->address != address)
     return;
-  device->spans.count--;
-  memmove(&device->spans.items[i], &device->spans.items[i + 1],
-          (device->spans.count - i) * sizeof(ul_device_span));
+  ul_spans_remove(&device->spans, at);
+  if (address < device->no_gap_below)
+    device->no_gap_below = address;
 }
 
 int ul_device_take(ul_device *device, uint64_t address, uint64_t bytes) {
+  const ul_span span = {address, bytes, 0};
+
   device->used_bytes += bytes;
   if (device->policy == UL_ADDRESS_RISING) {
     if (address + bytes > device->next_address)
       device->next_address = ul_round_up(address + bytes, UL_MIB * 2);
     return 1;
   }
-  return insert_span(device, span_above(device, address), address, bytes);
+  return ul_spans_insert(&device->spans, span);
 }
 
 static int over_capacity(const ul_device *device, uint64_t bytes) {

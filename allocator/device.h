@@ -8,22 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/spans.h"
 #include "ullage/model.h"
-
-typedef struct ul_device_span {
-  uint64_t address, bytes;
-} ul_device_span;
 
 typedef struct ul_device {
   uint64_t capacity_bytes; /* 0: unlimited */
   uint64_t external_bytes;
   uint64_t used_bytes;
   ul_address_policy policy;
-  uint64_t next_address;        /* rising */
-  UL_VEC(ul_device_span) spans; /* first fit: taken address space, in order */
-  const ul_grants *grants;      /* of the event being applied; NULL: none */
-  size_t grant;                 /* the next one */
+  uint64_t next_address;   /* rising */
+  ul_spans spans;          /* first fit: taken address space */
+  uint64_t no_gap_below;   /* first fit: everything from the base up to here is taken */
+  const ul_grants *grants; /* of the event being applied; NULL: none */
+  size_t grant;            /* the next one */
 } ul_device;
 
 typedef enum ul_device_answer {

@@ -13,6 +13,7 @@
 #include "allocator/sizing.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "base/vec.h"
 
 typedef enum condition { FREE, ALLOCATED, PENDING, UNMAPPED } condition;
 

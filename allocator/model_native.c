@@ -300,7 +300,7 @@ static ul_status apply_free(native *n, const ul_event *event, ul_outcome *outcom
   n->totals.live_rounded_bytes -= live_rounded(n, b);
   if (b->uses) {
     b->flags = BLOCK_PENDING;
-    return UL_VEC_PUSH(&n->pending, block) ? UL_OK : ul_fail_nomem(err, "the allocator model");
+    return ul_native_add_pending(n, block) ? UL_OK : ul_fail_nomem(err, "the allocator model");
   }
   n->block_of.items[event->handle] = 0;
   return ul_native_free_block(n, block) ? UL_OK : ul_fail_nomem(err, "the allocator model");
@@ -309,15 +309,10 @@ static ul_status apply_free(native *n, const ul_event *event, ul_outcome *outcom
 static ul_status apply_complete(native *n, const ul_event *event, ul_outcome *outcome,
                                 ul_error *err) {
   uint32_t block = block_of(n, event->handle);
-  size_t i;
 
   if (!block || !(n->blocks.items[block].flags & BLOCK_PENDING))
     return UL_OK; /* freed at once, or waited for already */
-  for (i = 0; n->pending.items[i] != block; i++)
-    ;
-  n->pending.count--;
-  memmove(&n->pending.items[i], &n->pending.items[i + 1],
-          (n->pending.count - i) * sizeof(*n->pending.items));
+  ul_native_drop_pending(n, block);
   n->block_of.items[event->handle] = 0;
   n->blocks.items[block].uses = 0;
   outcome->address = n->blocks.items[block].address;
@@ -445,6 +440,8 @@ static void native_destroy(void *state) {
     UL_VEC_RELEASE(&n->pools.items[i].lanes[1]);
   }
   ul_device_release(&n->device);
+  ul_idmap_release(&n->pool_index);
+  ul_idmap_release(&n->lane_index);
   UL_VEC_RELEASE(&n->blocks);
   UL_VEC_RELEASE(&n->segments);
   UL_VEC_RELEASE(&n->lanes);
@@ -546,6 +543,8 @@ static ul_status native_clone(void **out, const void *state, ul_error *err) {
   to->dead_block = from->dead_block;
   to->dead_segment = from->dead_segment;
   to->limit_bytes = from->limit_bytes;
+  to->pending_gone = from->pending_gone;
+  memcpy(to->last_lane, from->last_lane, sizeof(to->last_lane));
   to->block_number = from->block_number;
   to->segment_ties = from->segment_ties;
   to->segment_number = from->segment_number;
@@ -553,7 +552,9 @@ static ul_status native_clone(void **out, const void *state, ul_error *err) {
   to->totals = from->totals;
   to->statistics = from->statistics;
   done = ul_device_copy(&to->device, &from->device) && COPY(blocks) && COPY(segments) &&
-         COPY(block_of) && COPY(pending) && copy_lanes(to, from) && copy_pools(to, from);
+         COPY(block_of) && COPY(pending) && ul_idmap_copy(&to->pool_index, &from->pool_index) &&
+         ul_idmap_copy(&to->lane_index, &from->lane_index) && copy_lanes(to, from) &&
+         copy_pools(to, from);
   if (!done) {
     native_destroy(to);
     return ul_fail_nomem(err, "a copy of the allocator model");

@@ -14,6 +14,7 @@
 #include "allocator/profile.h"
 #include "allocator/settings.h"
 #include "allocator/statistics.h"
+#include "base/idmap.h"
 #include "base/vec.h"
 
 enum {
@@ -34,7 +35,7 @@ typedef struct native_block {
   uint32_t segment;
   uint32_t handle;
   uint32_t stack;
-  uint32_t gc_base; /* free: searches of its pool when it became so */
+  uint32_t gc_base; /* free: searches of its pool when it became so. Pending: its place in line */
   uint16_t uses;    /* streams other than its own that used it since it was handed out */
   uint8_t flags;
 } native_block;
@@ -65,7 +66,7 @@ typedef struct native_pool {
   uint32_t id;
   uint8_t freeable;          /* private, and nobody will allocate from it again */
   uint32_t searches[2];      /* large, small: counted while garbage collection is on */
-  UL_VEC(uint32_t) lanes[2]; /* large, small: by stream id; 0 none */
+  UL_VEC(uint32_t) lanes[2]; /* large, small: in order of stream */
 } native_pool;
 
 typedef struct native {
@@ -76,10 +77,14 @@ typedef struct native {
   UL_VEC(native_segment) segments;
   UL_VEC(native_lane) lanes;
   UL_VEC(native_pool) pools; /* [0] the default pool */
+  ul_idmap pool_index;       /* pool id -> index into pools + 1 */
+  ul_idmap lane_index;       /* pool index, stream and size class -> lane */
+  uint32_t last_lane[2];     /* large, small: the one asked for last */
   uint32_t dead_block;       /* chain of dead blocks through next */
   uint32_t dead_segment;     /* chain of dead segments through first_block */
   UL_VEC(uint32_t) block_of; /* handle -> block */
-  UL_VEC(uint32_t) pending;  /* blocks that wait, oldest first */
+  UL_VEC(uint32_t) pending;  /* blocks that wait, oldest first; 0: completed meanwhile */
+  size_t pending_gone;       /* of them 0 */
   UL_VEC(uint32_t) scratch;
   UL_VEC(ul_driver_call) calls; /* of the event being applied */
   uint64_t limit_bytes;         /* of reserved memory: the memory fraction; UINT64_MAX none */
@@ -116,6 +121,8 @@ void ul_native_recount(native *n); /* totals of free memory, after a pool change
 /* native_free.c */
 int ul_native_merge(native *n, uint32_t block, uint32_t neighbour); /* 1 merged, 0 not allowed */
 int ul_native_free_block(native *n, uint32_t block);
+int ul_native_add_pending(native *n, uint32_t block);
+void ul_native_drop_pending(native *n, uint32_t block);
 int ul_native_complete_all(native *n);
 int ul_native_return_segment(native *n, uint32_t block);
 int ul_native_release_cached(native *n, uint32_t only_pool);

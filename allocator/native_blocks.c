@@ -43,42 +43,60 @@ void ul_native_block_retie(native *n, uint32_t block) {
 }
 
 uint32_t ul_native_pool_of(native *n, uint32_t pool) {
+  uint32_t index = ul_idmap_get(&n->pool_index, pool);
   native_pool fresh = {0};
-  size_t i;
 
-  for (i = 0; i < n->pools.count; i++) {
-    if (n->pools.items[i].id == pool)
-      return (uint32_t)i + 1;
-  }
+  if (index)
+    return index;
   fresh.id = pool;
-  if (!UL_VEC_PUSH(&n->pools, fresh))
+  if (!UL_VEC_PUSH(&n->pools, fresh) ||
+      !ul_idmap_set(&n->pool_index, pool, (uint32_t)n->pools.count))
     return 0;
   return (uint32_t)n->pools.count;
 }
 
-uint32_t ul_native_lane_of(native *n, uint32_t pool, uint32_t stream, int small) {
-  uint32_t index = ul_native_pool_of(n, pool);
+/* A new lane, entered among its pool's in order of stream. */
+static uint32_t new_lane(native *n, uint32_t pool_index, uint32_t stream, int small) {
   native_lane fresh = {0};
-  native_pool *p;
+  native_pool *pool = &n->pools.items[pool_index];
+  uint32_t *lanes;
+  size_t at;
 
-  if (!index)
-    return 0;
-  p = &n->pools.items[index - 1];
-  if (stream < p->lanes[small].count && p->lanes[small].items[stream])
-    return p->lanes[small].items[stream];
   if (!n->lanes.count && !UL_VEC_PUSH(&n->lanes, fresh))
     return 0;
-  fresh.pool = index - 1;
+  fresh.pool = pool_index;
   fresh.stream = stream;
   fresh.small = (uint8_t)small;
-  if (!UL_VEC_PUSH(&n->lanes, fresh))
+  if (!UL_VEC_PUSH(&n->lanes, fresh) || !UL_VEC_RESERVE(&pool->lanes[small], 1))
     return 0;
-  while (p->lanes[small].count <= stream) {
-    if (!UL_VEC_PUSH(&p->lanes[small], 0))
+  lanes = pool->lanes[small].items;
+  for (at = pool->lanes[small].count; at && n->lanes.items[lanes[at - 1]].stream > stream; at--)
+    lanes[at] = lanes[at - 1];
+  lanes[at] = (uint32_t)(n->lanes.count - 1);
+  pool->lanes[small].count++;
+  return lanes[at];
+}
+
+uint32_t ul_native_lane_of(native *n, uint32_t pool, uint32_t stream, int small) {
+  const native_lane *last = n->lanes.count ? &n->lanes.items[n->last_lane[small]] : NULL;
+  uint32_t index, lane;
+  uint64_t key;
+
+  if (last && n->last_lane[small] && n->pools.items[last->pool].id == pool &&
+      last->stream == stream)
+    return n->last_lane[small];
+  index = ul_native_pool_of(n, pool);
+  if (!index)
+    return 0;
+  key = (uint64_t)(index - 1) << 33 | (uint64_t)stream << 1 | (uint64_t)small;
+  lane = ul_idmap_get(&n->lane_index, key);
+  if (!lane) {
+    lane = new_lane(n, index - 1, stream, small);
+    if (!lane || !ul_idmap_set(&n->lane_index, key, lane))
       return 0;
   }
-  p->lanes[small].items[stream] = (uint32_t)(n->lanes.count - 1);
-  return p->lanes[small].items[stream];
+  n->last_lane[small] = lane;
+  return lane;
 }
 
 uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_t lane,

@@ -25,17 +25,13 @@ static uint32_t age_of(const native *n, uint32_t block) {
  * was reclaimed, aged and counted is taken off. */
 static int collect_pass(native *n, double least_age, uint64_t *reclaimed, uint64_t *ages,
                         uint64_t *count) {
-  uint32_t stream;
   size_t i;
 
   n->scratch.count = 0;
-  for (stream = 0; stream < n->pools.items[0].lanes[0].count; stream++) {
-    const uint32_t lane = n->pools.items[0].lanes[0].items[stream];
-    const ul_free_set *set = lane ? &n->lanes.items[lane].free : NULL;
+  for (i = 0; i < n->pools.items[0].lanes[0].count; i++) {
+    const ul_free_set *set = &n->lanes.items[n->pools.items[0].lanes[0].items[i]].free;
     ul_free_entry entry;
     ul_free_at at;
-    if (!set)
-      continue;
     for (entry = ul_free_set_first(set, &at); entry.block; entry = ul_free_set_next(set, &at)) {
       if (is_whole(n, entry.block) && !is_expandable(n, entry.block) &&
           (double)age_of(n, entry.block) >= least_age && !UL_VEC_PUSH(&n->scratch, entry.block))
@@ -55,18 +51,15 @@ static int collect_pass(native *n, double least_age, uint64_t *reclaimed, uint64
 int ul_native_collect(native *n) {
   const uint64_t threshold = (uint64_t)(n->settings.gc_threshold * (double)n->limit_bytes);
   uint64_t target, reclaimed = 0, before, ages = 0, count = 0;
-  uint32_t stream;
+  size_t i;
 
   if (n->totals.reserved_bytes <= threshold)
     return 1;
   target = n->totals.reserved_bytes - threshold;
-  for (stream = 0; stream < n->pools.items[0].lanes[0].count; stream++) {
-    const uint32_t lane = n->pools.items[0].lanes[0].items[stream];
-    const ul_free_set *set = lane ? &n->lanes.items[lane].free : NULL;
+  for (i = 0; i < n->pools.items[0].lanes[0].count; i++) {
+    const ul_free_set *set = &n->lanes.items[n->pools.items[0].lanes[0].items[i]].free;
     ul_free_entry entry;
     ul_free_at at;
-    if (!set)
-      continue;
     for (entry = ul_free_set_first(set, &at); entry.block; entry = ul_free_set_next(set, &at)) {
       if (is_whole(n, entry.block)) {
         ages += age_of(n, entry.block);

@@ -83,6 +83,29 @@ int ul_native_free_block(native *n, uint32_t block) {
   return 1;
 }
 
+int ul_native_add_pending(native *n, uint32_t block) {
+  n->blocks.items[block].gc_base = (uint32_t)n->pending.count;
+  return UL_VEC_PUSH(&n->pending, block);
+}
+
+/* Leaves a gap in the line, and closes the gaps once they are most of it. */
+void ul_native_drop_pending(native *n, uint32_t block) {
+  size_t i, kept = 0;
+
+  n->pending.items[n->blocks.items[block].gc_base] = 0;
+  n->pending_gone++;
+  if (n->pending_gone * 2 < n->pending.count)
+    return;
+  for (i = 0; i < n->pending.count; i++) {
+    if (!n->pending.items[i])
+      continue;
+    n->blocks.items[n->pending.items[i]].gc_base = (uint32_t)kept;
+    n->pending.items[kept++] = n->pending.items[i];
+  }
+  n->pending.count = kept;
+  n->pending_gone = 0;
+}
+
 int ul_native_complete_all(native *n) {
   size_t i;
 
@@ -90,6 +113,8 @@ int ul_native_complete_all(native *n) {
   for (i = 0; i < n->pending.count; i++) {
     uint32_t block = n->pending.items[i];
     uint32_t handle = n->blocks.items[block].handle;
+    if (!block)
+      continue;
     if (handle)
       n->block_of.items[handle] = 0;
     n->blocks.items[block].uses = 0;
@@ -97,6 +122,7 @@ int ul_native_complete_all(native *n) {
       return 0;
   }
   n->pending.count = 0;
+  n->pending_gone = 0;
   return 1;
 }
 
@@ -151,12 +177,10 @@ static int release_lane(native *n, uint32_t lane, size_t *expandable) {
 
 static int release_pool(native *n, uint32_t pool, int small) {
   size_t expandable = 0, i;
-  uint32_t stream;
 
   n->scratch.count = 0;
-  for (stream = 0; stream < n->pools.items[pool].lanes[small].count; stream++) {
-    uint32_t lane = n->pools.items[pool].lanes[small].items[stream];
-    if (lane && !release_lane(n, lane, &expandable))
+  for (i = 0; i < n->pools.items[pool].lanes[small].count; i++) {
+    if (!release_lane(n, n->pools.items[pool].lanes[small].items[i], &expandable))
       return 0;
   }
   for (i = 0; i < expandable; i++) {
@@ -172,6 +196,8 @@ int ul_native_release_cached(native *n, uint32_t only_pool) {
 
   if (!ul_native_complete_all(n))
     return 0;
+  if (!n->totals.releasable_bytes)
+    return 1; /* programs at their limit flush again and again */
   if (!only_pool && n->pools.count && (!release_pool(n, 0, 0) || !release_pool(n, 0, 1)))
     return 0;
   for (pool = 1; pool < n->pools.count; pool++) {

@@ -78,7 +78,7 @@ static uint32_t load_block(native *n, uint32_t segment, uint32_t last, const ul_
     if (!load_handle(n, block, from->handle))
       return 0;
   }
-  if (b->flags == BLOCK_PENDING && !UL_VEC_PUSH(&n->pending, block))
+  if (b->flags == BLOCK_PENDING && !ul_native_add_pending(n, block))
     return 0;
   ul_native_block_retie(n, block);
   ul_native_block_number(n, block);

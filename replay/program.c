@@ -45,21 +45,21 @@ struct run {
       request; /* the ALLOC entry that follows, with only entries of its own between; or none */
 };
 
-static struct run find_run(const ul_recording *r, uint64_t first) {
+/* *stop: where the last search ended; runs before it need no search of their own. */
+static struct run find_run(const ul_recording *r, uint64_t first, uint64_t *stop) {
   struct run run = {first, first, UL_NO_EVENT};
-  uint64_t i = first;
+  uint64_t i;
 
   while (run.end < r->count && releases(r->actions[run.end]))
     run.end++;
-  for (i = run.end; i < r->count; i++) {
-    if (r->events[i].kind == UL_EVENT_ALLOC) {
-      run.request = i;
-      break;
-    }
-    if (!releases(r->actions[i]) && !grows(r->actions[i]) &&
-        r->actions[i] != UL_ACTION_FREE_COMPLETED)
+  for (i = run.end > *stop ? run.end : *stop; i < r->count; i++) {
+    if (r->events[i].kind == UL_EVENT_ALLOC || (!releases(r->actions[i]) && !grows(r->actions[i]) &&
+                                                r->actions[i] != UL_ACTION_FREE_COMPLETED))
       break;
   }
+  *stop = i;
+  if (i < r->count && r->events[i].kind == UL_EVENT_ALLOC)
+    run.request = i;
   return run;
 }
 
@@ -94,7 +94,7 @@ static int caused_by_request(ul_history *h, const struct run *run) {
 
 static ul_status infer_releases(ul_history *h, ul_error *err) {
   const ul_recording *r = h->recording;
-  uint64_t i = 0;
+  uint64_t i = 0, stop = 0;
 
   while (i < r->count) {
     struct run run;
@@ -102,7 +102,7 @@ static ul_status infer_releases(ul_history *h, ul_error *err) {
       i++;
       continue;
     }
-    run = find_run(r, i);
+    run = find_run(r, i, &stop);
     if (caused_by_request(h, &run)) {
       i = run.request;
       continue;

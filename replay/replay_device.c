@@ -14,7 +14,7 @@
 #include "replay/measure/known_stats.h"
 #include "replay/tail_choices.h"
 
-enum { RULE_SETS = 16, ROUNDS_PER_BLOCK = 4, MOST_ROUNDS = 200 };
+enum { RULE_SETS = 16, ROUNDS_PER_BLOCK = 4, MOST_EVENTS = 20000000 };
 
 struct ul_device_replay {
   const ul_source *source;
@@ -118,10 +118,11 @@ static ul_status run_and_learn(ul_device_replay *d, ul_attempt *attempt,
                                const ul_attempt_options *options, ul_tail_choices *choices) {
   ul_status status = ul_attempt_run(attempt, d->history, options, d->err);
   uint64_t rounds = attempt->initial.ambiguous * ROUNDS_PER_BLOCK;
+  const uint64_t most = MOST_EVENTS / (d->recording->count + 1);
   int learnt;
 
-  if (rounds > MOST_ROUNDS)
-    rounds = MOST_ROUNDS;
+  if (rounds > most)
+    rounds = most;
   while (status == UL_OK && rounds-- > 0) {
     learnt = ul_tail_choices_learn(choices, d->history, attempt);
     if (!learnt)

@@ -10,29 +10,31 @@
 
 #include "base/error.h"
 #include "base/idmap.h"
+#include "base/spans.h"
 #include "base/units.h"
 #include "replay/history.h"
 
-/* Reserved memory while it is being undone, by address. Segments and mapped pieces alike; pieces
- * may be cut. */
+/* Reserved memory by address: segments and mapped pieces alike; pieces may be cut. */
 typedef UL_VEC(ul_old_segment) piece_vec;
 
 struct undo {
   ul_history *h;
-  piece_vec pieces; /* sorted, disjoint */
-  piece_vec ranges; /* all known expandable memory, by stream and address; made when needed */
-  ul_idmap live;    /* address -> index of h->blocks + 1 */
+  ul_spans reserved; /* while undoing: what is reserved; values are indices into known */
+  piece_vec known;   /* pool, stream ... of every piece that ever was */
+  piece_vec pieces;  /* after undoing: what was reserved at the start, in order */
+  piece_vec ranges;  /* all known expandable memory, by stream and address; made when needed */
+  ul_idmap live;     /* address -> index of h->blocks + 1 */
   ul_error *err;
 };
 
-/* Index of the first piece that ends above address. */
+/* Index of the first piece that ends above address, of those at the start. */
 static size_t piece_above(const struct undo *u, uint64_t address) {
   size_t low = 0, high = u->pieces.count;
 
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     const ul_old_segment *p = &u->pieces.items[middle];
-    if (p->address + p->bytes <= address)
+    if (p->address + (p->bytes - 1) < address)
       low = middle + 1;
     else
       high = middle;
@@ -40,19 +42,37 @@ static size_t piece_above(const struct undo *u, uint64_t address) {
   return low;
 }
 
-static ul_status insert_piece(struct undo *u, size_t at, ul_old_segment piece) {
-  if (!UL_VEC_RESERVE(&u->pieces, 1))
+/* The piece that holds address or is the next above it while undoing; NULL if there is none. */
+static ul_old_segment *reserved_above(struct undo *u, uint64_t address, ul_span_at *at) {
+  const ul_span *span = ul_spans_above(&u->reserved, address, at);
+
+  return span ? &u->known.items[span->value] : NULL;
+}
+
+static ul_status reserve(struct undo *u, ul_old_segment piece) {
+  const ul_span span = {piece.address, piece.bytes, (uint32_t)u->known.count};
+
+  if (u->known.count >= UINT32_MAX || !UL_VEC_PUSH(&u->known, piece) ||
+      !ul_spans_insert(&u->reserved, span))
     return ul_fail_nomem(u->err, "the replay");
-  memmove(&u->pieces.items[at + 1], &u->pieces.items[at], (u->pieces.count - at) * sizeof(piece));
-  u->pieces.items[at] = piece;
-  u->pieces.count++;
   return UL_OK;
 }
 
-static void remove_piece(struct undo *u, size_t at) {
-  u->pieces.count--;
-  memmove(&u->pieces.items[at], &u->pieces.items[at + 1],
-          (u->pieces.count - at) * sizeof(ul_old_segment));
+/* A size that is one: not nothing, and not beyond the end of the address space. */
+static int is_extent(uint64_t address, uint64_t bytes) {
+  return bytes && bytes - 1 <= UINT64_MAX - address;
+}
+
+/* What is left once all entries are undone, in order. */
+static ul_status collect_pieces(struct undo *u) {
+  ul_span_at at;
+  const ul_span *span;
+
+  for (span = ul_spans_first(&u->reserved, &at); span; span = ul_spans_next(&u->reserved, &at)) {
+    if (!UL_VEC_PUSH(&u->pieces, u->known.items[span->value]))
+      return ul_fail_nomem(u->err, "the replay");
+  }
+  return UL_OK;
 }
 
 /* Notes it and goes on: the rest of the recording may still be sound. */
@@ -78,7 +98,7 @@ static ul_status start_from_final(struct undo *u) {
     const ul_segment *s = &final->segments[i];
     const ul_old_segment piece = {s->address,      s->bytes,    s->stream,        s->pool, s->stack,
                                   s->registration, s->is_small, s->is_expandable, 0};
-    UL_TRY(insert_piece(u, u->pieces.count, piece));
+    UL_TRY(reserve(u, piece));
     for (j = s->first_block; j < s->first_block + s->block_count; j++) {
       const ul_block *b = &final->blocks[j];
       const ul_old_block old = {
@@ -186,35 +206,42 @@ static ul_status undo_free_completed(struct undo *u, uint64_t i) {
 
 static ul_status undo_segment_alloc(struct undo *u, uint64_t i) {
   const ul_recording *r = u->h->recording;
-  const size_t at = piece_above(u, r->addresses[i]);
+  const uint64_t address = r->addresses[i], bytes = r->events[i].bytes;
+  ul_span_at at;
+  const ul_old_segment *piece = reserved_above(u, address, &at);
 
-  if (at < u->pieces.count && u->pieces.items[at].address == r->addresses[i] &&
-      !u->pieces.items[at].is_expandable) {
-    const uint64_t bytes = u->pieces.items[at].bytes;
-    remove_piece(u, at);
-    if (bytes == r->events[i].bytes)
+  if (piece && piece->address == address && !piece->is_expandable) {
+    const uint64_t later = piece->bytes;
+    ul_spans_remove(&u->reserved, at);
+    if (later == bytes)
       return UL_OK;
     return contradiction(u, i,
                          "entry %" PRIu64 " makes a segment of %" PRIu64 " bytes at 0x%" PRIx64
                          ", which has %" PRIu64 " bytes later",
-                         i, r->events[i].bytes, r->addresses[i], bytes);
+                         i, bytes, address, later);
   }
   return contradiction(u, i,
                        "entry %" PRIu64 " makes a segment of %" PRIu64 " bytes at 0x%" PRIx64
                        ", which no later entry gives back and which is not there at the end",
-                       i, r->events[i].bytes, r->addresses[i]);
+                       i, bytes, address);
 }
 
 static ul_status put_back(struct undo *u, uint64_t i, ul_old_segment piece) {
-  const size_t at = piece_above(u, piece.address);
+  ul_span_at at;
+  const ul_old_segment *above;
 
-  if (piece.bytes == 0 ||
-      (at < u->pieces.count && u->pieces.items[at].address < piece.address + piece.bytes))
+  if (!is_extent(piece.address, piece.bytes))
+    return contradiction(u, i,
+                         "entry %" PRIu64 " gives back %" PRIu64 " bytes at 0x%" PRIx64
+                         ", which no device has",
+                         i, piece.bytes, piece.address);
+  above = reserved_above(u, piece.address, &at);
+  if (above && above->address <= piece.address + (piece.bytes - 1))
     return contradiction(u, i,
                          "entry %" PRIu64 " gives back %" PRIu64 " bytes at 0x%" PRIx64
                          ", which are still there at the end without being taken again",
                          i, piece.bytes, piece.address);
-  return insert_piece(u, at, piece);
+  return reserve(u, piece);
 }
 
 static ul_status undo_segment_free(struct undo *u, uint64_t i) {
@@ -302,35 +329,33 @@ static ul_status nearest_range(struct undo *u, ul_old_segment *piece) {
 
 static ul_status undo_segment_map(struct undo *u, uint64_t i) {
   const ul_recording *r = u->h->recording;
-  const uint64_t start = r->addresses[i], end = start + r->events[i].bytes;
+  const uint64_t start = r->addresses[i], bytes = r->events[i].bytes, last = start + (bytes - 1);
   uint64_t covered = 0;
-  size_t at = piece_above(u, start);
+  ul_span_at at;
+  const ul_old_segment *piece;
 
-  while (at < u->pieces.count && u->pieces.items[at].address < end) {
-    ul_old_segment *p = &u->pieces.items[at], after = *p;
-    uint64_t p_end = p->address + p->bytes;
-    uint64_t from = p->address > start ? p->address : start, to = p_end < end ? p_end : end;
-    if (!p->is_expandable)
-      break;
-    covered += to - from;
-    after.address = to;
-    after.bytes = p_end - to;
-    p->bytes = from - p->address;
-    if (!p->bytes)
-      remove_piece(u, at);
-    else
-      at++;
-    if (after.bytes) {
-      UL_TRY(insert_piece(u, at, after));
-      break;
-    }
+  while (is_extent(start, bytes) && (piece = reserved_above(u, start, &at)) != NULL &&
+         piece->address <= last && piece->is_expandable) {
+    ul_old_segment below = *piece, above = *piece;
+    const uint64_t piece_last = piece->address + (piece->bytes - 1);
+    const uint64_t from = piece->address > start ? piece->address : start;
+    const uint64_t to = piece_last < last ? piece_last : last;
+    ul_spans_remove(&u->reserved, at);
+    covered += to - from + 1;
+    below.bytes = from - below.address;
+    if (below.bytes)
+      UL_TRY(reserve(u, below));
+    above.bytes = piece_last - to;
+    above.address = to + 1;
+    if (above.bytes)
+      UL_TRY(reserve(u, above));
   }
-  if (covered == end - start)
+  if (covered == bytes && bytes)
     return UL_OK;
   return contradiction(u, i,
                        "entry %" PRIu64 " maps %" PRIu64 " bytes at 0x%" PRIx64
                        ", which no later entry unmaps and which are not there at the end",
-                       i, r->events[i].bytes, start);
+                       i, bytes, start);
 }
 
 static ul_status undo_segment_unmap(struct undo *u, uint64_t i) {
@@ -435,17 +460,19 @@ struct old_range {
   int open; /* not given up yet */
 };
 
-typedef UL_VEC(struct old_range) old_ranges;
+typedef struct old_ranges {
+  UL_VEC(struct old_range) list;
+  ul_idmap index[2]; /* large, small: stream and pool -> index into list + 1 */
+} old_ranges;
+
+static uint64_t range_key(const ul_old_segment *piece) {
+  return (uint64_t)piece->stream << 32 | piece->pool;
+}
 
 static struct old_range *range_of(old_ranges *ranges, const ul_old_segment *piece) {
-  size_t i;
+  const uint32_t at = ul_idmap_get(&ranges->index[piece->is_small != 0], range_key(piece));
 
-  for (i = 0; i < ranges->count; i++) {
-    const ul_old_segment *of = &ranges->items[i].of;
-    if (of->stream == piece->stream && of->pool == piece->pool && of->is_small == piece->is_small)
-      return &ranges->items[i];
-  }
-  return NULL;
+  return at ? &ranges->list.items[at - 1] : NULL;
 }
 
 static ul_status list_old_ranges(struct undo *u, old_ranges *ranges) {
@@ -459,7 +486,9 @@ static ul_status list_old_ranges(struct undo *u, old_ranges *ranges) {
       continue;
     if (range)
       range->mapped += piece->bytes; /* pieces come in address order: the base stays */
-    else if (!UL_VEC_PUSH(ranges, fresh))
+    else if (!UL_VEC_PUSH(&ranges->list, fresh) ||
+             !ul_idmap_set(&ranges->index[piece->is_small != 0], range_key(piece),
+                           (uint32_t)ranges->list.count))
       return ul_fail_nomem(u->err, "the replay");
   }
   return UL_OK;
@@ -500,12 +529,16 @@ static ul_status find_range_bases(struct undo *u, old_ranges *ranges) {
 }
 
 static ul_status settle_ranges(struct undo *u) {
-  old_ranges ranges = {NULL, 0, 0};
-  ul_status status = list_old_ranges(u, &ranges);
+  old_ranges ranges;
+  ul_status status;
 
-  if (status == UL_OK && ranges.count)
+  memset(&ranges, 0, sizeof(ranges));
+  status = list_old_ranges(u, &ranges);
+  if (status == UL_OK && ranges.list.count)
     status = find_range_bases(u, &ranges);
-  UL_VEC_RELEASE(&ranges);
+  UL_VEC_RELEASE(&ranges.list);
+  ul_idmap_release(&ranges.index[0]);
+  ul_idmap_release(&ranges.index[1]);
   return status;
 }
 
@@ -516,6 +549,7 @@ static ul_status undo_all(struct undo *u) {
   UL_TRY(start_from_final(u));
   for (i = r->count; i-- > 0;)
     UL_TRY(undoers[r->actions[i]](u, i));
+  UL_TRY(collect_pieces(u));
   UL_TRY(settle_blocks(u));
   UL_TRY(settle_ranges(u));
   check_old_segments(u);
@@ -523,14 +557,21 @@ static ul_status undo_all(struct undo *u) {
 }
 
 ul_status ul_history_undo(ul_history *history, ul_error *err) {
-  struct undo u = {history, {NULL, 0, 0}, {NULL, 0, 0}, UL_IDMAP_INIT, err};
+  struct undo u;
   ul_status status;
 
+  memset(&u, 0, sizeof(u));
+  u.h = history;
+  u.err = err;
   if (history->recording->has_trace)
     status = undo_all(&u);
   else
     status = start_from_final(&u);
+  if (status == UL_OK && !history->recording->has_trace)
+    status = collect_pieces(&u);
   ul_idmap_release(&u.live);
+  ul_spans_release(&u.reserved);
+  UL_VEC_RELEASE(&u.known);
   UL_VEC_RELEASE(&u.ranges);
   if (status != UL_OK) {
     UL_VEC_RELEASE(&u.pieces);
