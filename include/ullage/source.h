@@ -17,8 +17,9 @@
 
 typedef struct ul_source ul_source;
 
-/* Called now and then while reading. total_bytes is 0 where unknown (stdin, compressed input).
- * Return 0 to go on; anything else stops the read with UL_E_STATE. */
+/* Called now and then while reading. Both count bytes of the input as it is read, compressed or
+ * not; total is 0 where unknown (stdin). Return 0 to go on; anything else stops the read with
+ * UL_E_STATE. */
 typedef int ul_progress(uint64_t done, uint64_t total, void *arg);
 
 typedef struct ul_source_options {
@@ -53,6 +54,7 @@ typedef struct ul_source_info {
   uint64_t input_bytes;   /* as read, compressed */
   uint64_t content_bytes; /* uncompressed */
   size_t device_count;    /* recordings below: every device with entries or segments */
+  /* Streams and pools are numbered from 0, the default; frames from 0; stacks from 1. */
   size_t stream_count, pool_count, stack_count, frame_count, string_count;
   const char *settings; /* canonical settings string the model understands; NULL: file has none */
   const char *settings_recorded; /* PYTORCH_CUDA_ALLOC_CONF as recorded; NULL: file has none */
