@@ -43,8 +43,9 @@ ul_status ul_model_create(ul_model **out, const ul_model_options *options, ul_er
   ul_model *model;
   ul_status status;
 
-  if (!out)
-    return ul_fail(err, UL_E_INVALID, 0, "ul_model_create: out is NULL");
+  if (!out || (options && options->size < sizeof(options->size)))
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_create: %s",
+                   out ? "options.size is not set" : "out is NULL");
   if (!ops)
     return ul_fail(err, UL_E_SETTING, 0, "unknown allocator backend '%s'", full.backend);
   model = malloc(sizeof(*model));

@@ -123,7 +123,7 @@ static ul_status read_backend(struct reader *r, ul_settings *s, ul_error *err) {
   (void)s;
   read_token(r);
   if (strcmp(r->value, "cudaMallocAsync") == 0)
-    return ul_fail(err, UL_E_UNSUPPORTED, 0, "backend:cudaMallocAsync is not modelled yet");
+    return ul_fail(err, UL_E_SETTING, 0, "backend:cudaMallocAsync is not modelled yet");
   return strcmp(r->value, "native") == 0 ? UL_OK : bad_value(r, err, "native or cudaMallocAsync");
 }
 
@@ -135,7 +135,7 @@ static ul_status read_ignore(struct reader *r, ul_settings *s, ul_error *err) {
 
 static ul_status read_unsupported(struct reader *r, ul_settings *s, ul_error *err) {
   (void)s;
-  return ul_fail(err, UL_E_UNSUPPORTED, 0, "setting %s is not modelled yet", r->key);
+  return ul_fail(err, UL_E_SETTING, 0, "setting %s is not modelled yet", r->key);
 }
 
 static int is_power_of_two(uint64_t value) {

@@ -20,8 +20,8 @@ enum { GPU_COUNT = sizeof(gpus) / sizeof(gpus[0]), KEY = 64 };
 
 /* Lower-case letters and digits of name, without makers' words. */
 static void make_key(char key[KEY], const char *name) {
-  static const char *const words[] = {"nvidia", "amd",  "geforce", "instinct", "tesla",
-                                      "pcie",   "sxm4", "sxm5",    "sxm2"};
+  static const char *const words[] = {"nvidia", "amd",  "geforce", "instinct", "tesla", "pcie",
+                                      "sxm4",   "sxm5", "sxm2",    "hbm3e",    "hbm3",  "hbm2e"};
   size_t used = 0, i;
 
   while (*name && used + 1 < KEY) {

@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "ullage/device.h"
+#include "ullage/model.h"
 #include "ullage/replay.h"
 #include "ullage/report.h"
 #include "ullage/source.h"
@@ -43,9 +45,41 @@ static int read_size(const char *option, const char *text, uint64_t *out) {
   return 0;
 }
 
+/* How many known GPUs have names that begin so; they go into names. */
+static int starting_with(const char *typed, char *names, size_t size) {
+  const ul_gpu *gpu;
+  size_t i, used = 0;
+  int matches = 0;
+
+  names[0] = '\0';
+  for (i = 0; *typed && (gpu = ul_gpu_at(i)) != NULL && used < size; i++) {
+    if (strncasecmp(gpu->name, typed, strlen(typed)) != 0)
+      continue;
+    used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "", gpu->name);
+    matches++;
+  }
+  return matches;
+}
+
+/* A release or settings that no model takes are the caller's mistake, whatever the traces hold. */
+static int check_model(const ul_settings *s) {
+  ul_model_options o = {.size = sizeof(o), .torch = s->torch, .settings = s->conf};
+  ul_model *model;
+  ul_error err;
+
+  if (!s->torch && !s->conf)
+    return 0;
+  if (ul_model_create(&model, &o, &err) != UL_OK)
+    return ul_misuse("replay", "--%s: %s", s->conf ? "conf" : "torch", err.message);
+  ul_model_destroy(model);
+  return 0;
+}
+
 static int read_memory(ul_settings *s) {
   const ul_gpu *gpu;
   const char *near;
+  char names[256];
+  int matches;
 
   if (s->memory && s->gpu)
     return ul_misuse("replay", "--memory and --gpu say the same thing; give one of them");
@@ -60,6 +94,11 @@ static int read_memory(ul_settings *s) {
   if (s->gpu) {
     gpu = ul_gpu_find(s->gpu);
     near = gpu ? NULL : ul_nearest(s->gpu, next_gpu, NULL);
+    matches = gpu ? 0 : starting_with(s->gpu, names, sizeof(names));
+    if (matches == 1)
+      near = names;
+    if (matches > 1)
+      return ul_misuse("replay", "GPU '%s' comes in several sizes: %s", s->gpu, names);
     if (near)
       return ul_misuse("replay", "unknown GPU '%s'; did you mean '%s'?", s->gpu, near);
     if (!gpu)
@@ -226,6 +265,8 @@ int ul_cmd_replay(const ul_settings *settings, ul_out *out) {
   ul_settings s = *settings;
   int code = read_memory(&s), written = 0, i;
 
+  if (!code)
+    code = check_model(&s);
   if (code)
     return code;
   if (s.device > UINT16_MAX)

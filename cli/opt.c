@@ -31,7 +31,7 @@ static const ul_opt options[] = {
      "Report peaks, holders and the curve from here on: an event number, a time since the first "
      "entry (12.5ms, 3s), the start of a mark (@NAME), or @step:3. All of it is replayed."},
     {"to", 0, UL_OPT_TEXT, UL_CMD_REPLAY, AT(to), "MOMENT", NULL,
-     "... up to here, inclusive: the end of a mark where one is named."},
+     "The last moment that is reported, inclusive; of a mark its end."},
     {"top", 0, UL_OPT_NUMBER, UL_CMD_REPLAY, AT(top), "N", NULL,
      "Name this many holders of the peak; 0 names all (default: 5, and 20 with --json)."},
     {"stack", 0, UL_OPT_CHOICE, UL_CMD_REPLAY, AT(stack), "STYLE", "user|full|none",

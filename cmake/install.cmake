@@ -24,6 +24,12 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ullage-config.cmake
 # The .pc file finds its prefix from where it lies, so it stays right under any --prefix.
 file(RELATIVE_PATH UL_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" UL_PC_TO_PREFIX "${UL_PC_TO_PREFIX}")
+# A program that links the archive links what the archive needs, with or without --static.
+if(UL_LIBRARY_TYPE STREQUAL "STATIC_LIBRARY")
+  set(UL_PC_REQUIRES Requires)
+else()
+  set(UL_PC_REQUIRES Requires.private)
+endif()
 configure_file(cmake/ullage.pc.in ${CMAKE_CURRENT_BINARY_DIR}/ullage.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ullage.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -31,7 +31,7 @@ static ul_status run_devices(ul_replay *replay, ul_error *err) {
 
   for (i = 0; i < info->device_count; i++) {
     const ul_recording *recording = ul_source_recording(replay->source, i);
-    ul_device_replay *device;
+    ul_device_replay *device = NULL;
     if (replay->options.has_device && recording->device != replay->options.device)
       continue;
     UL_TRY(ul_device_replay_run(&device, replay->source, recording, &replay->options, err));
@@ -53,6 +53,8 @@ ul_status ul_replay_run(ul_replay **out, const ul_source *source, const ul_repla
 
   if (!out || !source)
     return ul_fail(err, UL_E_INVALID, 0, "ul_replay_run: NULL argument");
+  if (options && options->size < sizeof(options->size))
+    return ul_fail(err, UL_E_INVALID, 0, "ul_replay_run: options.size is not set");
   replay = calloc(1, sizeof(*replay));
   if (!replay)
     return ul_fail_nomem(err, "the replay");

@@ -113,6 +113,17 @@ static ul_status note_alike(ul_device_replay *d, const ul_rule_set *set, size_t 
   return UL_OK;
 }
 
+static ul_status note_refuted(ul_device_replay *d, const ul_rule_set *set, uint64_t event) {
+  size_t i;
+
+  for (i = 0; i < set->count; i++) {
+    const ul_refuted refuted = {set->releases[i], event};
+    if (!UL_VEC_PUSH(&d->refuted, refuted))
+      return ul_fail_nomem(d->err, "the replay");
+  }
+  return UL_OK;
+}
+
 /* Runs a rule set again as long as its first difference tells a remainder of an old block. */
 static ul_status run_and_learn(ul_device_replay *d, ul_attempt *attempt,
                                const ul_attempt_options *options, ul_tail_choices *choices) {
@@ -201,11 +212,10 @@ static ul_status choose_release(ul_device_replay *d) {
   }
   d->result.torch = newest(&sets[best]);
   for (i = 0; i < count; i++) {
-    const ul_refuted refuted = {newest(&sets[i]), proofs[i].first_difference.event};
     if (i == best || proofs[i].holds || !d->recording->has_trace)
       UL_TRY(note_alike(d, &sets[i], i == best ? sets[i].count - 1 : sets[i].count));
-    else if (!UL_VEC_PUSH(&d->refuted, refuted))
-      return ul_fail_nomem(d->err, "the replay");
+    else
+      UL_TRY(note_refuted(d, &sets[i], proofs[i].first_difference.event));
   }
   if (d->options->torch)
     d->result.why = "the release was given";
@@ -213,10 +223,12 @@ static ul_status choose_release(ul_device_replay *d) {
     d->result.why = "nothing in the file tells releases apart";
   else if (count == 1)
     d->result.why = "all releases that write such a file have the same rules here";
+  else if (d->kept.prover.proof.holds)
+    d->result.why = "proves every placement";
   else
-    d->result.why = d->kept.prover.proof.holds
-                        ? "proves every placement"
-                        : "proves most of the rule sets that the file's keys allow";
+    d->result.why = d->kept.prover.proof.exact + d->kept.prover.proof.assisted
+                        ? "proves most of the rule sets that the file's keys allow"
+                        : "no rule set that the file's keys allow proves anything";
   return UL_OK;
 }
 
@@ -384,6 +396,17 @@ static void fill_what_if(ul_what_if *w, const ul_attempt *attempt,
   w->rejected_events = attempt->calls.rejected;
 }
 
+/* The release of the proof, or one with the same rules for this recording: no other answer. */
+static int is_proved_release(const ul_device_replay *d, const char *torch) {
+  size_t i;
+
+  for (i = 0; i < d->alike.count; i++) {
+    if (strcmp(d->alike.items[i], torch) == 0)
+      return 1;
+  }
+  return strcmp(d->result.torch, torch) == 0;
+}
+
 static ul_status run_what_if(ul_device_replay *d) {
   const ul_replay_options *o = d->options;
   ul_attempt_options options = as_recorded(d, d->result.torch);
@@ -391,7 +414,10 @@ static ul_status run_what_if(ul_device_replay *d) {
   ul_attempt attempt;
   ul_status status;
 
-  if (!o->settings && !o->what_if_torch && !o->memory_bytes && !o->external_bytes)
+  if (o->what_if_torch)
+    UL_TRY(ul_release_name(&options.torch, o->what_if_torch, NULL, d->err));
+  if ((!o->settings || strcmp(o->settings, d->settings) == 0) && !o->memory_bytes &&
+      !o->external_bytes && is_proved_release(d, options.torch))
     return UL_OK;
   options.mode = UL_ENGINE_WHAT_IF;
   options.with_proof = 0;
@@ -399,8 +425,6 @@ static ul_status run_what_if(ul_device_replay *d) {
   options.external_bytes = o->external_bytes;
   if (o->settings)
     options.settings = keep(d, o->settings);
-  if (o->what_if_torch)
-    UL_TRY(ul_release_name(&options.torch, o->what_if_torch, NULL, d->err));
   status = ul_attempt_run(&attempt, d->history, &options, d->err);
   if (status == UL_OK) {
     d->result.has_what_if = 1;
@@ -493,7 +517,7 @@ static void fill_result(ul_device_replay *d) {
   r->proof = a->prover.proof;
   r->peak = a->peak.peak;
   r->lost_at_peak = ul_lost_of(&a->peak.at_peak, r->peak.event);
-  r->lost_at_end = ul_lost_of(&a->at_end, d->recording->count);
+  r->lost_at_end = ul_lost_of(&a->at_end, d->recording->count ? d->recording->count - 1 : 0);
   r->free_mode_reserved_peak.min = r->free_mode_reserved_peak.max = r->peak.reserved_bytes;
   r->free_mode_allocated_peak.min = r->free_mode_allocated_peak.max = r->peak.max_allocated_bytes;
   r->driver_calls = a->calls.total;
@@ -540,7 +564,10 @@ static ul_status set_window(ul_device_replay *d) {
     return UL_OK;
   if (o->to_event != UINT64_MAX)
     snprintf(to, sizeof(to), "%" PRIu64, o->to_event);
-  if (o->from_event > o->to_event || o->from_event > last || !d->recording->has_trace)
+  if (!d->recording->has_trace)
+    return ul_fail(d->err, UL_E_INVALID, 0, "device %u has no recorded events to choose from",
+                   (unsigned)d->recording->device);
+  if (o->from_event > o->to_event || o->from_event > last)
     return ul_fail(d->err, UL_E_INVALID, 0,
                    "no event of device %u lies from %" PRIu64
                    " to %s: its events are 0 to %" PRIu64,

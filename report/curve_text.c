@@ -101,7 +101,7 @@ static void draw_rows(ul_text *text, const ul_curve_column *columns, size_t widt
 }
 
 static void draw_axis(ul_text *text, size_t width, size_t peak_column, uint64_t first,
-                      uint64_t entries, uint64_t peak_event) {
+                      uint64_t last, uint64_t entries, uint64_t peak_event) {
   int unicode = text->options.unicode != 0;
   char peak[UL_WORD], end[UL_WORD];
   size_t c, peak_at, end_at;
@@ -112,7 +112,7 @@ static void draw_axis(ul_text *text, size_t width, size_t peak_column, uint64_t 
     ul_text_put(text, c == peak_column ? glyphs[unicode].mark : glyphs[unicode].line);
   snprintf(peak, sizeof(peak), "peak %" PRIu64, peak_event);
   if (first)
-    snprintf(end, sizeof(end), "from %" PRIu64, first);
+    snprintf(end, sizeof(end), "%" PRIu64 " to %" PRIu64, first, last);
   else
     snprintf(end, sizeof(end), "%" PRIu64 " events", entries);
   end_at = width > strlen(end) ? width - strlen(end) : 0;
@@ -143,5 +143,5 @@ void ul_curve_draw(ul_text *text, const ul_curve_point *points, size_t count, ui
     top = columns[c].reserved_max > top ? columns[c].reserved_max : top;
   draw_rows(text, columns, width, top, rows);
   draw_axis(text, width, ul_curve_column_of(points, count, peak_event, width),
-            points[0].first_event, entries, peak_event);
+            points[0].first_event, points[count - 1].last_event, entries, peak_event);
 }

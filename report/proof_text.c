@@ -26,7 +26,7 @@ static ul_proof sum(const ul_replay_view *view, int *any_trace) {
     out.inferred_empty_cache += p->inferred_empty_cache;
     out.inferred_pool += p->inferred_pool;
     out.inferred_stream_use += p->inferred_stream_use;
-    out.holds &= p->holds != 0;
+    out.holds &= p->holds || !view->devices[i]->has_trace;
     *any_trace |= view->devices[i]->has_trace;
   }
   return out;
@@ -90,9 +90,9 @@ static void verdict_text(ul_text *text, const ul_replay_view *view, const ul_pro
   ul_text_put(text, p->holds ? "Proved" : "NOT PROVED");
   ul_text_set_style(text, UL_TEXT_PLAIN);
   if (!p->holds) {
-    ul_text_wrap(text, 10, 2, ": model and recording part, so the figures below are unproven.");
+    ul_text_wrap(text, 10, 2, ": model and recording differ, so the figures below are unproven.");
     for (i = 0; i < view->count; i++) {
-      if (!view->devices[i]->proof.holds)
+      if (!view->devices[i]->proof.holds && view->devices[i]->has_trace)
         difference_text(text, view, view->devices[i]);
     }
     return;
@@ -102,6 +102,11 @@ static void verdict_text(ul_text *text, const ul_replay_view *view, const ul_pro
     ul_line_add(&line, " %s on a hint from the recorded address.",
                 ul_word_count(count, p->assisted, "placement rests", "placements rest"));
   add_inferred(&line, p);
+  for (i = 0; i < view->count; i++) {
+    if (!view->devices[i]->has_trace)
+      ul_line_add(&line, " Device %u has no trace: only its state is known.",
+                  view->devices[i]->device);
+  }
   ul_text_wrap(text, 6, 2, line.text);
 }
 

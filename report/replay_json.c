@@ -79,7 +79,10 @@ void ul_replay_json_proof(ul_json *json, const ul_device_result *device) {
   ul_member_u64(json, "exact", p->exact);
   ul_member_u64(json, "assisted", p->assisted);
   pair(json, "segments", p->segments_recorded, p->segments_exact);
-  pair(json, "final_blocks", p->final_blocks_recorded, p->final_blocks_exact);
+  ul_member_begin(json, "final_blocks");
+  ul_member_known(json, "recorded", device->has_trace, p->final_blocks_recorded);
+  ul_member_known(json, "exact", device->has_trace, p->final_blocks_exact);
+  ul_json_end_object(json);
   ul_member_begin(json, "inferred");
   ul_member_u64(json, "empty_cache", p->inferred_empty_cache);
   ul_member_u64(json, "pool", p->inferred_pool);
@@ -177,7 +180,7 @@ void ul_replay_json_holders(ul_json *json, const ul_replay_view *view,
   size_t i;
 
   ul_member_u64(json, "holder_count", device->holder_total);
-  ul_member_u64(json, "holders_event", device->holders_event);
+  ul_member_known(json, "holders_event", device->has_trace, device->holders_event);
   ul_member_u64(json, "live_without_stack_bytes", device->live_without_stack_bytes);
   ul_json_key(json, "holders");
   ul_json_begin_array(json);
@@ -229,7 +232,10 @@ void ul_replay_json_curve(ul_json *json, const ul_device_result *device) {
     for (i = 0; i < device->curve_count; i++) {
       uint64_t value;
       memcpy(&value, (const char *)&device->curve[i] + columns[c].offset, sizeof(value));
-      ul_json_u64(json, value);
+      if (!value && columns[c].offset == offsetof(ul_curve_point, first_time_ns))
+        ul_json_null(json); /* the file has no times */
+      else
+        ul_json_u64(json, value);
     }
     ul_json_end_array(json);
   }

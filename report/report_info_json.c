@@ -78,9 +78,14 @@ static void marks_json(ul_json *json, const ul_info *info) {
   ul_json_end_object(json);
 }
 
-static void share_members(ul_json *json, const ul_info_share *share) {
+static void share_members(ul_json *json, const ul_info_share *share, int requests_known) {
   sum_json(json, "segments", &share->segments);
-  sum_json(json, "requests", &share->requests);
+  if (requests_known) {
+    sum_json(json, "requests", &share->requests);
+  } else {
+    ul_json_key(json, "requests");
+    ul_json_null(json);
+  }
 }
 
 static void streams_json(ul_json *json, const ul_info *info, const ul_info_device *d) {
@@ -94,7 +99,7 @@ static void streams_json(ul_json *json, const ul_info *info, const ul_info_devic
     ul_json_begin_object(json);
     ul_json_key(json, "handle");
     ul_json_hex(json, ul_source_stream(info->source, (uint32_t)i));
-    share_members(json, &d->streams[i]);
+    share_members(json, &d->streams[i], 1);
     ul_json_end_object(json);
   }
   ul_json_end_array(json);
@@ -119,7 +124,7 @@ static void pools_json(ul_json *json, const ul_info *info, const ul_info_device 
     } else {
       ul_json_null(json);
     }
-    share_members(json, &d->pools[i]);
+    share_members(json, &d->pools[i], info->facts->has_pool_ids || info->facts->pool_count == 1);
     ul_json_end_object(json);
   }
   ul_json_end_array(json);

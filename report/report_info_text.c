@@ -124,13 +124,13 @@ static void entries_text(ul_text *text, const ul_info_device *d) {
 }
 
 static void add_share(ul_line *line, const ul_info_share *share, const char *name, int exact,
-                      int first) {
+                      int first, int requests_known) {
   char size[UL_WORD], count[UL_WORD], requests[UL_WORD];
 
   ul_line_add(line, "%s%s: %s, %s", first ? "" : "; ", name,
               ul_word_count(count, share->segments.count, "segment", "segments"),
               ul_word_bytes(size, share->segments.bytes, exact));
-  if (share->requests.count)
+  if (share->requests.count && requests_known)
     ul_line_add(line, ", %s",
                 ul_word_count(requests, share->requests.count, "request", "requests"));
 }
@@ -158,7 +158,8 @@ static void shares_text(ul_text *text, const ul_info *info, const ul_info_device
       snprintf(name, sizeof(name), "pool %zu", i);
     else
       snprintf(name, sizeof(name), "0x%" PRIx64, ul_source_stream(info->source, (uint32_t)i));
-    add_share(&line, &shares[i], name, text->options.exact_bytes, shown == 0);
+    add_share(&line, &shares[i], name, text->options.exact_bytes, shown == 0,
+              !pools || info->facts->has_pool_ids || info->facts->pool_count == 1);
     shown++;
   }
   if (left)

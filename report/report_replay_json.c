@@ -113,12 +113,12 @@ static void ooms_json(ul_json *json, const ul_device_result *device) {
 
 static void driver_json(ul_json *json, const ul_device_result *device) {
   ul_member_begin(json, "driver");
-  ul_member_u64(json, "calls", device->driver_calls);
-  ul_member_u64(json, "segment_alloc", device->segment_allocs);
-  ul_member_u64(json, "segment_free", device->segment_frees);
-  ul_member_u64(json, "segment_map", device->segment_maps);
-  ul_member_u64(json, "segment_unmap", device->segment_unmaps);
-  ul_member_u64(json, "alloc_retries", device->alloc_retries);
+  ul_member_known(json, "calls", device->has_trace, device->driver_calls);
+  ul_member_known(json, "segment_alloc", device->has_trace, device->segment_allocs);
+  ul_member_known(json, "segment_free", device->has_trace, device->segment_frees);
+  ul_member_known(json, "segment_map", device->has_trace, device->segment_maps);
+  ul_member_known(json, "segment_unmap", device->has_trace, device->segment_unmaps);
+  ul_member_known(json, "alloc_retries", device->has_trace, device->alloc_retries);
   ul_json_end_object(json);
 }
 

@@ -217,6 +217,14 @@ static void stats_text(ul_text *text, const ul_device_result *device) {
 }
 
 /* A device in full. */
+/* Where holders were looked for elsewhere, the peak is named by its event. */
+static const char *lost_when(const ul_device_result *device) {
+  if (!device->has_trace)
+    return "then";
+  return device->holders_event == device->peak.event ? "at the peak"
+                                                     : "at the peak, the first event";
+}
+
 static ul_status device_text(ul_text *text, const ul_replay_view *view,
                              const ul_device_result *device, ul_error *err) {
   const ul_lost *lost = device->has_trace ? &device->lost_at_peak : &device->lost_at_end;
@@ -230,7 +238,7 @@ static ul_status device_text(ul_text *text, const ul_replay_view *view,
   if (text->options.verbosity >= 0)
     UL_TRY(ul_holders_text(text, view, device, text->options.top, err));
   if (text->options.verbosity >= 0)
-    ul_lost_text(text, view, device, lost, device->has_trace ? "at the peak" : "then");
+    ul_lost_text(text, view, device, lost, lost_when(device));
   if (device->has_asker && text->options.verbosity >= 0)
     ul_asker_text(text, &device->asker_at_peak);
   if (text->options.verbosity > 0 && device->has_trace)
@@ -268,7 +276,8 @@ static ul_status other_device_text(ul_text *text, const ul_replay_view *view,
                 device->proof.placements);
   ul_text_heading(text, heading, line.text);
   if (text->options.verbosity >= 0)
-    UL_TRY(ul_holders_text(text, view, device, 1, err));
+    UL_TRY(ul_holders_text(text, view, device,
+                           text->options.top == UL_TEXT_DEFAULT_TOP ? 1 : text->options.top, err));
   if (device->has_what_if)
     ul_what_if_text(text, device);
   return UL_OK;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-enum { DEFAULT_COLUMNS = 80, LEAST_COLUMNS = 40, DEFAULT_TOP = 5 };
+enum { DEFAULT_COLUMNS = 80, LEAST_COLUMNS = 40 };
 
 ul_report_options ul_report_options_resolve(const ul_report_options *given) {
   ul_report_options out;
@@ -21,7 +21,7 @@ ul_report_options ul_report_options_resolve(const ul_report_options *given) {
   if (out.columns < LEAST_COLUMNS)
     out.columns = LEAST_COLUMNS;
   if (!out.top)
-    out.top = DEFAULT_TOP;
+    out.top = UL_TEXT_DEFAULT_TOP;
   return out;
 }
 

@@ -11,6 +11,9 @@
 #include "ullage/error.h"
 #include "ullage/report.h"
 
+/* Holders shown where the caller names no number. */
+enum { UL_TEXT_DEFAULT_TOP = 5 };
+
 enum { UL_TEXT_BUFFER = 4096, UL_TEXT_LINE = 1536 };
 
 typedef struct ul_text {

@@ -42,19 +42,25 @@ static void answer(ul_text *text, const ul_device_result *device) {
   ul_text_wrap(text, 0, 4, line.text);
 }
 
+static int start_fits(const ul_what_if *w) {
+  return !w->memory_bytes || w->start_reserved_bytes <= w->memory_bytes - w->external_bytes;
+}
+
 static void verdict(ul_text *text, const ul_what_if *w) {
   char size[UL_WORD], count[UL_WORD];
   ul_line line;
 
+  if (!w->memory_bytes && !w->oom_count)
+    return; /* without a limit nothing was asked to fit */
   ul_line_clear(&line);
   ul_text_put(text, "  ");
   ul_text_set_style(text, w->fits ? UL_TEXT_GOOD : UL_TEXT_BAD);
   ul_text_put(text, w->fits ? "Fits" : "DOES NOT FIT");
   ul_text_set_style(text, UL_TEXT_PLAIN);
-  if (!w->fits && !w->oom_count)
+  if (!start_fits(w))
     ul_line_add(&line, ": %s are held before the first event already",
                 ul_word_bytes(size, w->start_reserved_bytes, text->options.exact_bytes));
-  if (w->oom_count) {
+  else if (w->oom_count) {
     ul_line_add(&line, "%s %s refused, first %s at event %" PRIu64, w->fits ? "," : ":",
                 ul_word_count(count, w->oom_count, "request", "requests"),
                 ul_word_bytes(size, w->first_oom.rounded_bytes, text->options.exact_bytes),

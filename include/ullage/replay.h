@@ -22,9 +22,9 @@ typedef int ul_observer(const ul_event *event, uint64_t number, const ul_outcome
 
 typedef struct ul_replay_options {
   size_t size; /* sizeof(ul_replay_options), as the caller knows it */
-  /* What-if: any of these three differing from the recording adds a second replay without proof.
-   * torch alone also selects the release of the as-recorded replay. */
-  const char *torch;         /* NULL: every rule set the file's keys allow is tried */
+  /* The release of the as-recorded replay, which is proved. */
+  const char *torch; /* NULL: every rule set the file's keys allow is tried */
+  /* What-if: any of these that differs from the recording adds a second replay, without proof. */
   const char *settings;      /* NULL: as recorded, or the defaults */
   uint64_t memory_bytes;     /* device capacity of the what-if; 0: unlimited */
   uint64_t external_bytes;   /* of it, held by context and others */
@@ -136,7 +136,7 @@ typedef struct ul_replay_stat {
 } ul_replay_stat;
 
 typedef struct ul_refuted {
-  const char *torch; /* releases of one rule set: "2.12" */
+  const char *torch; /* "2.12" */
   uint64_t event;    /* where it first differed */
 } ul_refuted;
 

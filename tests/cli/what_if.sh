@@ -50,3 +50,18 @@ expect_nothing
 run replay --conf no_such_setting:1 "$trace"
 expect_exit 2
 expect_nothing
+
+# What has the rules of the proved replay is no other case; without a limit nothing is said to fit.
+run replay --json --torch 2.7 "$TRACES/attention_peak_tiny_full.pickle"
+expect_json 'd["what_if"]' None
+run replay --conf expandable_segments:True "$trace"
+expect_no_out 'Fits'
+run replay --memory 200MiB "$TRACES/lm_bf16_128.pickle.zst"
+expect_exit 1
+expect_out 'are held before the first event already'
+run replay --gpu A100 "$trace"
+expect_exit 2
+expect_err 'A100-40GB, A100-80GB'
+run replay --conf nonsense:1 "$trace"
+expect_exit 2
+expect_err '--conf: unknown setting'
