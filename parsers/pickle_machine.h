@@ -59,6 +59,10 @@ static inline uint64_t ul_le64(const uint8_t *at) {
          (uint64_t)at[7] << 56;
 }
 
+/* pickle_runs.c: as much as goes without a call for each opcode. Returns what follows, NULL on
+ * failure. */
+const uint8_t *ul_pickle_run(ul_pickle *p, const uint8_t *at);
+
 /* pickle_values.c */
 ul_pickle_op ul_pickle_op_none, ul_pickle_op_true, ul_pickle_op_false, ul_pickle_op_binint1,
     ul_pickle_op_binint2, ul_pickle_op_binint, ul_pickle_op_long1, ul_pickle_op_long4,

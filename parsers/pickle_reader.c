@@ -233,97 +233,13 @@ static const uint8_t *unknown_opcode(ul_pickle *p) {
   return NULL;
 }
 
-/* Tags of memo entries that are the value itself, and no container that a second mention would
- * pin. */
-#define PLAIN_TAGS \
-  (1u << UL_TAG_INT | 1u << UL_TAG_STRING | 1u << UL_TAG_PAIR | (0x7fu << UL_TAG_RECORD))
-
-static inline int is_plain(uint32_t memo_entry) {
-  return PLAIN_TAGS >> (memo_entry & 15) & 1;
-}
-
-/* The next memo entry becomes value if that needs no growth and nothing special. */
-static inline int memoize(ul_pickle *p, ul_value value) {
-  ul_heap *heap = p->heap;
-  ul_object *object;
-
-  if (p->next_memo != heap->memo.count || heap->memo.count == heap->memo.capacity ||
-      value > UINT32_MAX)
-    return 0;
-  if (ul_value_tag(value) == UL_TAG_OBJECT) {
-    object = &heap->objects.items[ul_value_index(value)];
-    if (object->memo)
-      return 0;
-    object->memo = (uint32_t)heap->memo.count + 1;
-  }
-  heap->memo.items[heap->memo.count++] = (uint32_t)value;
-  p->next_memo++;
-  return 1;
-}
-
-/* No opcode of push_run takes fewer than two bytes for a value, so the window bounds what it
- * pushes. Without room for all of that, opcodes push one by one. */
-static inline int has_room(ul_pickle *p, const uint8_t *at) {
-  return UL_HEAP_RESERVE(p->heap, &p->heap->stack, (size_t)(p->in->end - at) / 2, NULL) == UL_OK;
-}
-
-/* Four of five opcodes of a recording push something known: done here without a call each, while
- * nothing unusual happens. Whatever is unusual is left to the opcode's own function. */
-static const uint8_t *push_run(ul_pickle *p, const uint8_t *at) {
-  ul_heap *heap = p->heap;
-  ul_value *top = heap->stack.items + heap->stack.count;
-  const uint32_t *memo = heap->memo.items;
-  const uint8_t *last = p->in->end - UL_BYTES_PADDING;
-  const ul_value *bottom = heap->stack.items + heap->fence;
-  size_t memo_count = heap->memo.count;
-  uint64_t value;
-
-  while (at <= last) {
-    if (*at == 'h') {
-      if (at[1] >= memo_count || !is_plain(memo[at[1]]))
-        break;
-      *top++ = memo[at[1]];
-      at += 2;
-    } else if (*at == 'j') {
-      value = ul_le32(at + 1);
-      if (value >= memo_count || !is_plain(memo[value]))
-        break;
-      *top++ = memo[value];
-      at += 5;
-    } else if (*at == 'K') {
-      *top++ = UL_VALUE(UL_TAG_INT, at[1]);
-      at += 2;
-    } else if (*at == 0x94) { /* MEMOIZE */
-      if (top == bottom || !memoize(p, top[-1]))
-        break;
-      memo_count++;
-      at++;
-    } else if (*at == 0x8a) { /* LONG1: an address or a time */
-      if (at[1] < 4 || at[1] > 7 || at[1 + at[1]] & 0x80)
-        break;
-      value = ul_le64(at + 2) & (UINT64_MAX >> (64 - 8 * at[1]));
-      *top++ = UL_VALUE(UL_TAG_INT, value);
-      at += 2 + at[1];
-    } else if (*at == 'J') {
-      *top++ = UL_VALUE(UL_TAG_INT, (uint64_t)(int64_t)(int32_t)ul_le32(at + 1));
-      at += 5;
-    } else if (*at == 'M') {
-      *top++ = UL_VALUE(UL_TAG_INT, ul_le16(at + 1));
-      at += 3;
-    } else {
-      break;
-    }
-  }
-  heap->stack.count = (size_t)(top - heap->stack.items);
-  return at;
-}
-
 static ul_status run(ul_pickle *p) {
   const uint8_t *at = p->in->at;
 
   for (;;) {
-    if (p->in->end - at >= UL_BYTES_PADDING && has_room(p, at))
-      at = push_run(p, at);
+    at = ul_pickle_run(p, at);
+    if (!at)
+      return p->status;
     p->op = at;
     if (p->in->end - at < UL_BYTES_PADDING) {
       if (!refill(p, UL_BYTES_PADDING))

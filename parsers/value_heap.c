@@ -10,9 +10,6 @@
 
 #include "base/error.h"
 
-/* Python's pickler hands over containers in batches of this many: a full batch may not be all. */
-enum { BATCH = 1000 };
-
 enum { FIRST_STACK = 64 };
 
 enum { FAST_GROWTH_BYTES = 16 << 20 };
@@ -472,7 +469,7 @@ ul_status ul_heap_append(ul_heap *heap, size_t base, ul_error *err) {
     return wrong_container(heap, list, "list", err);
   if (!count)
     return UL_OK;
-  if (heap->hooks && count > 1 && count < BATCH && object->kind == UL_OBJECT_LIST &&
+  if (heap->hooks && count > 1 && count < UL_HEAP_BATCH && object->kind == UL_OBJECT_LIST &&
       !object->count && ul_value_tag(items[0]) == heap->hooks->list_tag) {
     UL_TRY(heap->hooks->list(heap->hook_arg, heap, items, count, &record, err));
     if (record != UL_VALUE_UNSET) {
@@ -506,7 +503,7 @@ ul_status ul_heap_set_items(ul_heap *heap, size_t base, int absorb, ul_error *er
   if (!count)
     return UL_OK;
   object = &heap->objects.items[ul_value_index(dict)];
-  if (absorb && heap->hooks && !object->count && count / 2 != BATCH) {
+  if (absorb && heap->hooks && !object->count && count / 2 != UL_HEAP_BATCH) {
     UL_TRY(heap->hooks->dict(heap->hook_arg, heap, heap->stack.items + base, count, base - 1,
                              &record, err));
     if (record != UL_VALUE_UNSET) {
@@ -523,6 +520,21 @@ ul_status ul_heap_set_items(ul_heap *heap, size_t base, int absorb, ul_error *er
     return wrong_container(heap, object->u.first, "dict", err);
   UL_TRY(add_items(heap, object, heap->stack.items + base, count, err));
   heap->stack.count = base;
+  return UL_OK;
+}
+
+ul_status ul_heap_open_dict(ul_heap *heap, size_t base, size_t memo, ul_error *err) {
+  ul_value dict = UL_VALUE_NONE;
+  uint32_t entry = 0;
+
+  UL_TRY(UL_HEAP_RESERVE(heap, &heap->marks, 1, err));
+  UL_TRY(new_object(heap, UL_OBJECT_DICT, &dict, err));
+  UL_TRY(memo_entry(heap, dict, &entry, err));
+  heap->objects.items[ul_value_index(dict)].memo = (uint32_t)memo + 1;
+  heap->memo.items[memo] = entry;
+  heap->stack.items[base - 1] = dict;
+  heap->marks.items[heap->marks.count++] = base;
+  heap->fence = base;
   return UL_OK;
 }
 

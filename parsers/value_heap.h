@@ -137,6 +137,9 @@ typedef struct ul_heap {
   uint64_t limit; /* ... and to grant at most */
 } ul_heap;
 
+/* Python's pickler hands over containers in batches of this many: a full batch may not be all. */
+enum { UL_HEAP_BATCH = 1000 };
+
 /* Memory granted whatever the input, and per byte of it. */
 #define UL_HEAP_BASE_LIMIT (UINT64_C(256) << 20)
 enum { UL_HEAP_BYTES_PER_BYTE = 2 };
@@ -200,6 +203,10 @@ ul_status ul_heap_collapse(ul_heap *heap, size_t base, enum ul_object_kind kind,
 ul_status ul_heap_append(ul_heap *heap, size_t base, ul_error *err) UL_MUST_USE;
 /* Pairs above base are put into the dict just below it. absorb: it may be complete now. */
 ul_status ul_heap_set_items(ul_heap *heap, size_t base, int absorb, ul_error *err) UL_MUST_USE;
+
+/* A dict and its mark go below the values that lie above base, into the place at base - 1 and the
+ * memo entry `memo`, which were kept free for it. */
+ul_status ul_heap_open_dict(ul_heap *heap, size_t base, size_t memo, ul_error *err) UL_MUST_USE;
 
 /* --- memo --- */
 ul_status ul_heap_memo_set(ul_heap *heap, uint64_t index, ul_error *err) UL_MUST_USE;

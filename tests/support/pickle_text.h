@@ -42,8 +42,9 @@ static inline const char *pickle_word(struct pickle_text *to, const char *at) {
   return at + length;
 }
 
-/* The caller frees bytes. A number beyond 64 bits is written as 2^64 - 1. */
-static inline struct pickle_text pickle_of(const char *text) {
+/* The caller frees bytes. A number beyond 64 bits is written as 2^64 - 1. memoize: lists and dicts
+ * as Python writes them, with a memo entry each. */
+static inline struct pickle_text pickle_of(const char *text, int memoize) {
   static const struct {
     char sign;
     const char *ops;
@@ -61,6 +62,10 @@ static inline struct pickle_text pickle_of(const char *text) {
       continue;
     }
     to.size += (size_t)sprintf((char *)to.bytes + to.size, "%s", signs[i].ops);
+    if (memoize && (*text == '{' || *text == '[')) {
+      to.bytes[to.size - 1] = 0x94;
+      to.bytes[to.size++] = '(';
+    }
     text++;
   }
   to.bytes[to.size++] = '.';
