@@ -8,19 +8,13 @@
 
 enum { LEAF_SIZES = 64, SPLIT_ABOVE = 48, FEW_ITEMS = 2 };
 
-/* One block of a size. */
-struct item {
-  uint64_t tie;
-  uint32_t block;
-};
-
-/* All blocks of one size, by tie. */
+/* All blocks of one size, by tie: few of them in place, many in a list of their own. */
 struct same_size {
   uint32_t count;
-  uint32_t capacity; /* of many; 0: they are in few */
+  uint32_t is_many;
   union {
-    struct item few[FEW_ITEMS];
-    struct item *many;
+    ul_tie few[FEW_ITEMS];
+    ul_tie_list many;
   } items;
 };
 
@@ -33,64 +27,83 @@ struct ul_free_leaf {
 
 static const ul_free_entry no_entry = {0, 0, 0};
 
-static struct item *items_of(struct same_size *s) {
-  return s->capacity ? s->items.many : s->items.few;
-}
-
 /* ---- one size ---- */
 
-static uint32_t find_item(const struct item *items, uint32_t count, uint64_t tie) {
-  uint32_t low = 0, high = count, middle;
-
-  while (low < high) {
-    middle = low + (high - low) / 2;
-    if (items[middle].tie < tie)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static int make_many(struct same_size *s) {
-  const uint32_t capacity = s->capacity ? s->capacity * 2 : FEW_ITEMS * 4;
-  struct item *many = malloc(capacity * sizeof(*many));
+  ul_tie_list many = {NULL, 0, 0};
+  uint32_t i;
 
-  if (!many)
-    return 0;
-  memcpy(many, items_of(s), s->count * sizeof(*many));
-  if (s->capacity)
-    free(s->items.many);
+  for (i = 0; i < s->count; i++) {
+    if (!ul_tie_list_insert(&many, s->items.few[i])) {
+      ul_tie_list_release(&many);
+      return 0;
+    }
+  }
   s->items.many = many;
-  s->capacity = capacity;
+  s->is_many = 1;
   return 1;
 }
 
 static int add_item(struct same_size *s, uint64_t tie, uint32_t block) {
-  struct item *items;
+  const ul_tie fresh = {tie, block};
   uint32_t at;
 
-  if (s->count == (s->capacity ? s->capacity : (uint32_t)FEW_ITEMS) && !make_many(s))
+  if (!s->is_many && s->count == FEW_ITEMS && !make_many(s))
     return 0;
-  items = items_of(s);
-  at = find_item(items, s->count, tie);
-  if (at < s->count)
-    memmove(&items[at + 1], &items[at], (s->count - at) * sizeof(*items));
-  items[at].tie = tie;
-  items[at].block = block;
+  if (s->is_many) {
+    if (!ul_tie_list_insert(&s->items.many, fresh))
+      return 0;
+  } else {
+    for (at = s->count; at && s->items.few[at - 1].tie > tie; at--)
+      s->items.few[at] = s->items.few[at - 1];
+    s->items.few[at] = fresh;
+  }
   s->count++;
   return 1;
 }
 
 static int drop_item(struct same_size *s, uint64_t tie) {
-  struct item *items = items_of(s);
-  const uint32_t at = find_item(items, s->count, tie);
+  uint32_t at;
 
-  if (at == s->count || items[at].tie != tie)
+  if (s->is_many) {
+    if (!ul_tie_list_remove(&s->items.many, tie))
+      return 0;
+    s->count--;
+    return 1;
+  }
+  for (at = 0; at < s->count && s->items.few[at].tie != tie; at++)
+    ;
+  if (at == s->count)
     return 0;
-  s->count--;
-  if (at < s->count)
-    memmove(&items[at], &items[at + 1], (s->count - at) * sizeof(*items));
+  for (s->count--; at < s->count; at++)
+    s->items.few[at] = s->items.few[at + 1];
+  return 1;
+}
+
+static ul_tie item_at(const struct same_size *s, ul_tie_at at) {
+  return s->is_many ? *ul_tie_list_get(&s->items.many, at) : s->items.few[at.index];
+}
+
+static ul_tie_at last_item(const struct same_size *s) {
+  const ul_tie_at last = {0, s->count - 1};
+  return s->is_many ? ul_tie_list_last(&s->items.many) : last;
+}
+
+static int next_item(const struct same_size *s, ul_tie_at *at) {
+  if (s->is_many)
+    return ul_tie_list_next(&s->items.many, at);
+  if (at->index + 1 >= s->count)
+    return 0;
+  at->index++;
+  return 1;
+}
+
+static int previous_item(const struct same_size *s, ul_tie_at *at) {
+  if (s->is_many)
+    return ul_tie_list_previous(&s->items.many, at);
+  if (!at->index)
+    return 0;
+  at->index--;
   return 1;
 }
 
@@ -174,8 +187,8 @@ static int insert_leaf(ul_free_set *set, size_t at) {
 }
 
 static void release_size(struct same_size *s) {
-  if (s->capacity)
-    free(s->items.many);
+  if (s->is_many)
+    ul_tie_list_release(&s->items.many);
 }
 
 /* Makes room in a full leaf: sizes without blocks go, or half of it moves to a new leaf. */
@@ -284,9 +297,9 @@ int ul_free_set_remove(ul_free_set *set, uint64_t bytes, uint64_t tie) {
 /* ---- walking ---- */
 
 static ul_free_entry entry_at(const ul_free_set *set, const ul_free_at *at) {
-  struct ul_free_leaf *leaf = set->leaves[at->leaf];
-  const struct item *item = &items_of(&leaf->blocks[at->slot])[at->item];
-  const ul_free_entry entry = {leaf->sizes[at->slot], item->tie, item->block};
+  const struct ul_free_leaf *leaf = set->leaves[at->leaf];
+  const ul_tie item = item_at(&leaf->blocks[at->slot], at->item);
+  const ul_free_entry entry = {leaf->sizes[at->slot], item.tie, item.block};
 
   return entry;
 }
@@ -302,7 +315,7 @@ static ul_free_entry first_from(const ul_free_set *set, size_t leaf, uint32_t fr
       continue;
     at->leaf = leaf;
     at->slot = (uint32_t)__builtin_ctzll(occupied);
-    at->item = 0;
+    at->item.chunk = at->item.index = 0;
     return entry_at(set, at);
   }
   return no_entry;
@@ -320,7 +333,7 @@ static ul_free_entry last_before(const ul_free_set *set, size_t leaf, uint32_t b
     if (occupied) {
       at->leaf = leaf;
       at->slot = 63u - (uint32_t)__builtin_clzll(occupied);
-      at->item = set->leaves[leaf]->blocks[at->slot].count - 1;
+      at->item = last_item(&set->leaves[leaf]->blocks[at->slot]);
       return entry_at(set, at);
     }
     if (!leaf--)
@@ -351,18 +364,14 @@ ul_free_entry ul_free_set_last(const ul_free_set *set, ul_free_at *at) {
 }
 
 ul_free_entry ul_free_set_next(const ul_free_set *set, ul_free_at *at) {
-  if (at->item + 1 < set->leaves[at->leaf]->blocks[at->slot].count) {
-    at->item++;
+  if (next_item(&set->leaves[at->leaf]->blocks[at->slot], &at->item))
     return entry_at(set, at);
-  }
   return first_from(set, at->leaf, at->slot + 1, at);
 }
 
 ul_free_entry ul_free_set_previous(const ul_free_set *set, ul_free_at *at) {
-  if (at->item) {
-    at->item--;
+  if (previous_item(&set->leaves[at->leaf]->blocks[at->slot], &at->item))
     return entry_at(set, at);
-  }
   return last_before(set, at->leaf, at->slot, at);
 }
 

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocator/tie_list.h"
+
 typedef struct ul_free_entry {
   uint64_t bytes;
   uint64_t tie;
@@ -37,7 +39,8 @@ typedef struct ul_free_set {
 /* A position; valid until the set changes. */
 typedef struct ul_free_at {
   size_t leaf;
-  uint32_t slot, item;
+  uint32_t slot;
+  ul_tie_at item;
 } ul_free_at;
 
 /* Returns 0 without memory; the set is then unchanged. */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Free blocks of one size in order of tie: a sorted list of short sorted chunks. A hundred thousand
+ * equal blocks are rare, but taking one out of their middle must not move all the others. */
+#ifndef UL_ALLOCATOR_TIE_LIST_H
+#define UL_ALLOCATOR_TIE_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ul_tie {
+  uint64_t tie;
+  uint32_t block;
+} ul_tie;
+
+typedef struct ul_tie_list {
+  struct ul_tie_chunk **chunks; /* none is empty */
+  size_t chunk_count, chunk_capacity;
+} ul_tie_list;
+
+/* A position in the list; valid until it changes. */
+typedef struct ul_tie_at {
+  uint32_t chunk, index;
+} ul_tie_at;
+
+/* Returns 0 without memory; the list is then unchanged. */
+int ul_tie_list_insert(ul_tie_list *list, ul_tie tie);
+
+/* Returns 0 if there is no such tie. */
+int ul_tie_list_remove(ul_tie_list *list, uint64_t tie);
+
+/* The entry at a position. */
+const ul_tie *ul_tie_list_get(const ul_tie_list *list, ul_tie_at at);
+
+/* The position of the last entry of a list that has some (the first is {0, 0}), and moves, which
+ * return 0 at the ends and leave *at as it was. */
+ul_tie_at ul_tie_list_last(const ul_tie_list *list);
+int ul_tie_list_next(const ul_tie_list *list, ul_tie_at *at);
+int ul_tie_list_previous(const ul_tie_list *list, ul_tie_at *at);
+
+void ul_tie_list_release(ul_tie_list *list);
+
+#endif
