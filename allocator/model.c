@@ -76,7 +76,7 @@ ul_status ul_model_load(ul_model *model, const ul_state *state, ul_error *err) {
 
 ul_status ul_model_apply(ul_model *model, const ul_event *event, const ul_grants *grants,
                          ul_outcome *outcome, ul_error *err) {
-  if (!model || !event || !outcome)
+  if (!model || !event || !outcome || (grants && grants->count && !grants->calls))
     return ul_fail(err, UL_E_INVALID, 0, "ul_model_apply: NULL argument");
   return model->ops->apply(model->state, event, grants, outcome, err);
 }
@@ -101,15 +101,16 @@ ul_status ul_model_clone(ul_model **out, const ul_model *model, ul_error *err) {
 }
 
 const ul_totals *ul_model_totals(const ul_model *model) {
-  return model->ops->totals(model->state);
+  return model ? model->ops->totals(model->state) : NULL;
 }
 
 size_t ul_model_stats(const ul_model *model, ul_stat *out, size_t capacity) {
-  return model->ops->stats(model->state, out, capacity);
+  return model ? model->ops->stats(model->state, out, out ? capacity : 0) : 0;
 }
 
 void ul_model_reset_peak(ul_model *model) {
-  model->ops->reset_peak(model->state);
+  if (model)
+    model->ops->reset_peak(model->state);
 }
 
 ul_status ul_model_state(ul_model *model, ul_state *out, ul_error *err) {
@@ -125,11 +126,11 @@ ul_status ul_model_check(const ul_model *model, ul_error *err) {
 }
 
 uint64_t ul_model_round(const ul_model *model, uint64_t requested_bytes) {
-  return model->ops->round(model->state, requested_bytes);
+  return model ? model->ops->round(model->state, requested_bytes) : 0;
 }
 
 uint64_t ul_model_fraction_limit(const ul_model *model, double fraction) {
-  return model->ops->fraction_limit(model->state, fraction);
+  return model ? model->ops->fraction_limit(model->state, fraction) : UINT64_MAX;
 }
 
 ul_status ul_model_asker(const ul_model *model, const ul_event *event, ul_asker_view *out,

@@ -121,6 +121,9 @@ static ul_status check_loadable(const ul_state *from, const ul_segment *s, uint6
                    s->address);
   for (i = 0; i < s->block_count; i++) {
     const ul_block *b = &from->blocks[s->first_block + i];
+    if (b->state > UL_BLOCK_ACTIVE_PENDING_FREE)
+      return ul_fail(err, UL_E_INVALID, 0, "state: block at 0x%" PRIx64 " has no such state: %u",
+                     b->address, (unsigned)b->state);
     if (b->address != at || b->bytes == 0 || b->bytes > s->address + s->bytes - at)
       return ul_fail(err, UL_E_INVALID, 0,
                      "state: blocks do not tile the segment at 0x%" PRIx64 ": expected 0x%" PRIx64
@@ -173,81 +176,126 @@ static uint32_t load_unmapped(native *n, uint32_t range, uint32_t last, uint64_t
   return block && ul_native_put_unmapped(n, block) ? block : 0;
 }
 
-static int same_range(const native *n, const ul_segment *a, const ul_segment *b, uint64_t base,
-                      uint32_t lane) {
-  return b->is_expandable && b->pool == a->pool && b->stream == a->stream &&
-         b->is_small == a->is_small &&
-         b->address - base < ul_native_range_bytes(n, &n->lanes.items[lane]);
+/* A range whose pieces are still coming, in address order. */
+struct open_range {
+  uint32_t segment, last; /* its last block so far */
+  uint64_t at;            /* where that ends */
+};
+
+struct loading {
+  native *n;
+  const ul_state *from;
+  UL_VEC(struct open_range) ranges;
+  ul_idmap open; /* lane -> index into ranges + 1 */
+};
+
+/* What is behind the last piece is unmapped, to the end of the range. */
+static int close_range(native *n, struct open_range *range) {
+  native_segment *s = &n->segments.items[range->segment];
+  const uint64_t rest = s->address + s->bytes - range->at;
+
+  if (rest && !load_unmapped(n, range->segment, range->last, range->at, rest))
+    return 0;
+  return settle_chain(n, n->segments.items[range->segment].first_block, 1);
 }
 
-/* All runs of one range, from the first of them on: mapped pieces with the holes between. Its real
- * base may lie some whole units below what is known; nothing was ever asked of that part. */
-static int load_range(native *n, const ul_state *from, uint32_t first, uint8_t *loaded) {
-  const ul_segment *s = &from->segments[first];
-  uint32_t lane = ul_native_lane_of(n, s->pool, s->stream, s->is_small), range, block = 0, i, j;
-  const uint64_t base =
+/* The range that holds this piece, or a new one. A range's real base may lie some whole units below
+ * what is known; nothing was ever asked of that part. 0 without memory. */
+static struct open_range *range_for(struct loading *l, const ul_segment *s, uint32_t lane) {
+  native *n = l->n;
+  const uint64_t known =
       s->range_address && s->range_address < s->address ? s->range_address : s->address;
-  uint64_t at = base, bytes;
-  const int slot = s->is_small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
+  const uint64_t size = ul_native_range_bytes(n, &n->lanes.items[lane]);
+  const uint32_t index = ul_idmap_get(&l->open, lane);
+  struct open_range *range = index ? &l->ranges.items[index - 1] : NULL;
+  struct open_range fresh = {0, 0, known};
+  native_segment *segment = range ? &n->segments.items[range->segment] : NULL;
 
-  if (!lane)
-    return 0;
-  bytes = ul_native_range_bytes(n, &n->lanes.items[lane]);
-  range = ul_native_segment_new(n, base, bytes, lane, 1);
+  if (segment && s->address - segment->address <= segment->bytes - s->bytes)
+    return range;
+  if (range && !close_range(n, range))
+    return NULL;
+  fresh.segment = ul_native_segment_new(
+      n, known, size > s->address - known + s->bytes ? size : s->address - known + s->bytes, lane,
+      1);
+  if (!fresh.segment)
+    return NULL;
+  n->segments.items[fresh.segment].stack = s->stack;
+  if (range) {
+    *range = fresh;
+    return range;
+  }
+  if (!UL_VEC_PUSH(&l->ranges, fresh) || !ul_idmap_set(&l->open, lane, (uint32_t)l->ranges.count))
+    return NULL;
+  return &l->ranges.items[l->ranges.count - 1];
+}
+
+static int load_piece(struct loading *l, const ul_segment *s) {
+  native *n = l->n;
+  const uint32_t lane = ul_native_lane_of(n, s->pool, s->stream, s->is_small);
+  const int slot = s->is_small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
+  struct open_range *range = lane ? range_for(l, s, lane) : NULL;
+  uint32_t j, hole;
+
   if (!range)
     return 0;
-  n->segments.items[range].stack = s->stack;
-  for (i = first; i < from->segment_count; i++) {
-    const ul_segment *piece = &from->segments[i];
-    if (loaded[i] || !same_range(n, s, piece, base, lane))
-      continue;
-    loaded[i] = 1;
-    if (piece->address > at) {
-      block = load_unmapped(n, range, block, at, piece->address - at);
-      if (!block)
-        return 0;
-      if (!n->segments.items[range].first_block)
-        n->segments.items[range].first_block = block;
-    }
-    for (j = 0; j < piece->block_count; j++) {
-      block = load_block(n, range, block, &from->blocks[piece->first_block + j]);
-      if (!block)
-        return 0;
-      if (!n->segments.items[range].first_block)
-        n->segments.items[range].first_block = block;
-    }
-    at = piece->address + piece->bytes;
-    n->device.used_bytes += piece->bytes;
-    ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, piece->bytes);
-    n->totals.reserved_bytes += piece->bytes;
+  if (s->address > range->at) {
+    hole = load_unmapped(n, range->segment, range->last, range->at, s->address - range->at);
+    if (!hole)
+      return 0;
+    if (!range->last)
+      n->segments.items[range->segment].first_block = hole;
+    range->last = hole;
   }
-  if (at - base < bytes && !load_unmapped(n, range, block, at, bytes - (at - base)))
-    return 0;
-  return settle_chain(n, n->segments.items[range].first_block, 1);
+  for (j = 0; j < s->block_count; j++) {
+    const uint32_t block =
+        load_block(n, range->segment, range->last, &l->from->blocks[s->first_block + j]);
+    if (!block)
+      return 0;
+    if (!range->last)
+      n->segments.items[range->segment].first_block = block;
+    range->last = block;
+  }
+  range->at = s->address + s->bytes;
+  n->device.used_bytes += s->bytes;
+  ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, s->bytes);
+  n->totals.reserved_bytes += s->bytes;
+  return 1;
+}
+
+static int load_all(struct loading *l) {
+  uint32_t i;
+
+  for (i = 0; i < l->from->segment_count; i++) {
+    const ul_segment *s = &l->from->segments[i];
+    if (!(s->is_expandable ? load_piece(l, s) : load_segment(l->n, l->from, s)))
+      return 0;
+  }
+  for (i = 0; i < l->ranges.count; i++) {
+    if (!close_range(l->n, &l->ranges.items[i]))
+      return 0;
+  }
+  return 1;
 }
 
 ul_status ul_native_load(void *state, const ul_state *from, ul_error *err) {
-  native *n = state;
-  uint8_t *loaded;
+  struct loading l;
   uint64_t end = 0;
   uint32_t i;
-  int done = 1;
+  int done;
 
-  if (n->events || n->totals.reserved_bytes)
+  memset(&l, 0, sizeof(l));
+  l.n = state;
+  l.from = from;
+  if (l.n->events || l.n->totals.reserved_bytes)
     return ul_fail(err, UL_E_STATE, 0, "a state can only be loaded before the first event");
   for (i = 0; i < from->segment_count; i++) {
     UL_TRY(check_loadable(from, &from->segments[i], end, err));
     end = from->segments[i].address + from->segments[i].bytes;
   }
-  loaded = calloc((size_t)from->segment_count + 1, 1);
-  for (i = 0; loaded && done && i < from->segment_count; i++) {
-    if (loaded[i])
-      continue;
-    done = from->segments[i].is_expandable ? load_range(n, from, i, loaded)
-                                           : load_segment(n, from, &from->segments[i]);
-  }
-  done = done && loaded;
-  free(loaded);
+  done = load_all(&l);
+  UL_VEC_RELEASE(&l.ranges);
+  ul_idmap_release(&l.open);
   return done ? UL_OK : ul_fail_nomem(err, "the allocator model's state");
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ullage/report.h"
+
 ul_status ul_fail(ul_error *err, ul_status status, uint64_t offset, const char *format, ...) {
   va_list args;
 
@@ -14,6 +16,7 @@ ul_status ul_fail(ul_error *err, ul_status status, uint64_t offset, const char *
     va_start(args, format);
     vsnprintf(err->message, sizeof(err->message), format, args);
     va_end(args);
+    ul_clean_text(err->message); /* names and values of a file may be in it */
   }
   return status;
 }

@@ -10,9 +10,18 @@ struct ul_idmap_slot {
 };
 
 static size_t home(const ul_idmap *map, uint64_t key) {
-  /* Fibonacci hashing of a folded key: addresses differ in bits 9 to 47. */
-  uint64_t h = (key ^ (key >> 29)) * UINT64_C(0x9E3779B97F4A7C15);
+  /* Multiplicative hashing of a folded key: addresses differ in bits 9 to 47. The order of the
+   * slots is never seen, so the multiplier may differ from run to run. */
+  uint64_t h = (key ^ (key >> 29)) * map->multiplier;
+  h ^= h >> 32;
+  h *= map->multiplier;
   return (size_t)(h >> 32) & map->mask;
+}
+
+static uint64_t new_multiplier(const void *table) {
+  uint64_t m = (uint64_t)(uintptr_t)table * UINT64_C(0xD6E8FEB86659FD93);
+
+  return (m ^ (m >> 31) ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
 }
 
 static size_t find(const ul_idmap *map, uint64_t key) {
@@ -27,7 +36,7 @@ uint32_t ul_idmap_get(const ul_idmap *map, uint64_t key) {
 }
 
 static int grow(ul_idmap *map) {
-  ul_idmap bigger = {NULL, map->count, map->slots ? map->mask * 2 + 1 : 63};
+  ul_idmap bigger = {NULL, map->count, map->slots ? map->mask * 2 + 1 : 63, 0};
   size_t i;
 
   if (bigger.mask >= SIZE_MAX / sizeof(*bigger.slots) - 1)
@@ -35,6 +44,7 @@ static int grow(ul_idmap *map) {
   bigger.slots = calloc(bigger.mask + 1, sizeof(*bigger.slots));
   if (!bigger.slots)
     return 0;
+  bigger.multiplier = new_multiplier(bigger.slots);
   for (i = 0; map->slots && i <= map->mask; i++) {
     if (map->slots[i].value)
       bigger.slots[find(&bigger, map->slots[i].key)] = map->slots[i];

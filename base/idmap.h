@@ -11,11 +11,12 @@
 typedef struct ul_idmap {
   struct ul_idmap_slot *slots;
   size_t count;
-  size_t mask; /* slot count - 1; 0 while empty */
+  size_t mask;         /* slot count - 1; 0 while empty */
+  uint64_t multiplier; /* of the hash: odd, from where the table lies, so no file can aim at it */
 } ul_idmap;
 
 #define UL_IDMAP_INIT \
-  { NULL, 0, 0 }
+  { NULL, 0, 0, 0 }
 
 /* The value of key, or 0. */
 uint32_t ul_idmap_get(const ul_idmap *map, uint64_t key);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 static void flush(ul_json *json) {
   if (json->used && !json->failed && json->write(json->buffer, json->used, json->arg) != 0)
@@ -109,35 +110,6 @@ void ul_json_end_array(ul_json *json) {
   end(json, "]", 0);
 }
 
-/* Length of the well-formed UTF-8 sequence at `at`, or 0 (Unicode 15, table 3-7: no overlong
- * forms, no surrogates, nothing above U+10FFFF). A NUL ends the text, so it stops every sequence.
- */
-static size_t utf8_length(const unsigned char *at) {
-  unsigned char first = at[0], low = 0x80, high = 0xBF;
-  size_t length, i;
-
-  if (first < 0x80)
-    return 1;
-  if (first < 0xC2 || first > 0xF4)
-    return 0;
-  length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  if (first == 0xE0)
-    low = 0xA0;
-  else if (first == 0xED)
-    high = 0x9F;
-  else if (first == 0xF0)
-    low = 0x90;
-  else if (first == 0xF4)
-    high = 0x8F;
-  if (at[1] < low || at[1] > high)
-    return 0;
-  for (i = 2; i < length; i++) {
-    if (at[i] < 0x80 || at[i] > 0xBF)
-      return 0;
-  }
-  return length;
-}
-
 static void put_escaped(ul_json *json, unsigned char byte) {
   static const char shorts[] = "\bb\ff\nn\rr\tt\"\"\\\\";
   char text[8];
@@ -160,19 +132,23 @@ static void put_string(ul_json *json, const char *text) {
 
   put(json, "\"", 1);
   while (*at) {
-    size_t length = utf8_length(at);
+    size_t length = ul_utf8_length(at);
     int special = length == 1 && (*at < 0x20 || *at == '"' || *at == '\\' || *at == 0x7F);
 
-    if (length && !special) {
+    int c1 =
+        length == 2 && at[0] == 0xC2 && at[1] < 0xA0; /* control characters of some terminals */
+
+    if (length && !special && !c1) {
       at += length;
       continue;
     }
     put(json, (const char *)plain, (size_t)(at - plain));
-    if (special)
-      put_escaped(json, *at);
+    if (special || c1)
+      put_escaped(json, at[c1]);
     else
       put_text(json, "\xEF\xBF\xBD");
-    plain = ++at;
+    at += c1 ? 2 : 1;
+    plain = at;
   }
   put(json, (const char *)plain, (size_t)(at - plain));
   put(json, "\"", 1);

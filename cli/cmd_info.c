@@ -7,12 +7,13 @@
 #include "ullage/source.h"
 
 #include "cli/command.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 
 static int fail(const char *path, const ul_error *err) {
   int named = strncmp(err->message, path, strlen(path)) == 0;
 
-  fprintf(stderr, "ullage: %s%s%s\n", named ? "" : path, named ? "" : ": ", err->message);
+  ul_say("%s%s%s", named ? "" : path, named ? "" : ": ", err->message);
   return ul_status_exit_code(err->status);
 }
 

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/moment.h"
 #include "cli/nearest.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 
 enum { JSON_TOP = 20 };
@@ -33,8 +34,8 @@ static void say_understood(const ul_settings *s, const char *option, const char 
   char size[32];
 
   if (typed && !s->json && s->verbosity >= 0)
-    fprintf(stderr, "ullage: --%s %s is %s (%" PRIu64 " bytes)\n", option, typed,
-            ul_format_bytes(size, sizeof(size), bytes, 0), bytes);
+    ul_say("--%s %s is %s (%" PRIu64 " bytes)", option, typed,
+           ul_format_bytes(size, sizeof(size), bytes, 0), bytes);
 }
 
 static int read_size(const char *option, const char *text, uint64_t *out) {
@@ -69,6 +70,8 @@ static int check_model(const ul_settings *s) {
 
   if (!s->torch && !s->conf)
     return 0;
+  if (s->torch && !*s->torch)
+    return ul_misuse("replay", "--torch names no release");
   if (ul_model_create(&model, &o, &err) != UL_OK)
     return ul_misuse("replay", "--%s: %s", s->conf ? "conf" : "torch", err.message);
   ul_model_destroy(model);
@@ -123,7 +126,7 @@ static int fail(const char *path, const ul_error *err) {
   /* The reader names the path itself. */
   int named = strncmp(err->message, path, strlen(path)) == 0;
 
-  fprintf(stderr, "ullage: %s%s%s\n", named ? "" : path, named ? "" : ": ", err->message);
+  ul_say("%s%s%s", named ? "" : path, named ? "" : ": ", err->message);
   return ul_status_exit_code(err->status);
 }
 
@@ -215,8 +218,7 @@ static void say_release(const ul_settings *s, const ul_replay *replay) {
   if (!s->torch || !used || s->json || s->verbosity < 0)
     return;
   if (strncmp(s->torch, used, size) != 0 || (s->torch[size] >= '0' && s->torch[size] <= '9'))
-    fprintf(stderr, "ullage: --torch %s is replayed by the rules of %s, the nearest known\n",
-            s->torch, used);
+    ul_say("--torch %s is replayed by the rules of %s, the nearest known", s->torch, used);
 }
 
 static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *written) {

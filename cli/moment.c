@@ -72,6 +72,9 @@ int ul_moment_find(uint64_t *event, const ul_source *source, const ul_recording 
     return 0;
   }
   value = strtod(text, &end);
+  if (*text < '0' || *text > '9' ||
+      !(value < 1e18)) /* no signs, no words, nothing beyond all time */
+    value = -1;
   for (i = 0; end != text && value >= 0 && i < sizeof(time_units) / sizeof(time_units[0]); i++) {
     if (strcmp(end, time_units[i].name) == 0)
       return by_time(event, recording, value * time_units[i].ns, want_end, why, size);

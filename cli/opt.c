@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/nearest.h"
+#include "cli/say.h"
 
 #define AT(field) offsetof(ul_settings, field)
 
@@ -75,11 +76,10 @@ int ul_opt_given(const ul_settings *settings, const char *name) {
 int ul_misuse(const char *command, const char *format, ...) {
   va_list args;
 
-  fprintf(stderr, "ullage%s%s: ", command ? " " : "", command ? command : "");
   va_start(args, format);
-  vfprintf(stderr, format, args);
+  ul_say_of(command, format, args);
   va_end(args);
-  fprintf(stderr, "\n'ullage help%s%s' says more.\n", command ? " " : "", command ? command : "");
+  fprintf(stderr, "'ullage help%s%s' says more.\n", command ? " " : "", command ? command : "");
   return 2;
 }
 

@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/say.h"
+
 static int complain(const char *path, const char *what) {
-  fprintf(stderr, "ullage: %s: %s\n", path, what);
+  ul_say("%s: %s", path, what);
   return 4;
 }
 
@@ -54,6 +56,8 @@ static int open_path(ul_out *out, const char *command, const ul_settings *settin
   struct stat st;
   int exists = stat(out->path, &st) == 0;
 
+  if (!*out->path)
+    return ul_misuse(command, "--output names no file");
   if (exists && S_ISDIR(st.st_mode))
     return complain(out->path, "is a directory, not a file to write to");
   if (exists && !S_ISREG(st.st_mode)) { /* a device or a pipe: there is nothing to replace */

@@ -23,6 +23,7 @@ struct undo {
   piece_vec known;   /* pool, stream ... of every piece that ever was */
   piece_vec pieces;  /* after undoing: what was reserved at the start, in order */
   piece_vec ranges;  /* all known expandable memory, by stream and address; made when needed */
+  int ranges_known;  /* ranges is made */
   ul_idmap live;     /* address -> index of h->blocks + 1 */
   ul_error *err;
 };
@@ -285,6 +286,7 @@ static ul_status find_ranges(struct undo *u) {
     if ((of_block || action == UL_ACTION_SEGMENT_MAP) && !UL_VEC_PUSH(&u->ranges, known))
       return ul_fail_nomem(u->err, "the replay");
   }
+  u->ranges_known = 1;
   if (u->ranges.count)
     qsort(u->ranges.items, u->ranges.count, sizeof(ul_old_segment), by_stream_and_address);
   return UL_OK;
@@ -300,7 +302,7 @@ static ul_status nearest_range(struct undo *u, ul_old_segment *piece) {
   const ul_old_segment *best = NULL;
   uint64_t best_distance = UINT64_MAX;
 
-  if (!u->ranges.count)
+  if (!u->ranges_known)
     UL_TRY(find_ranges(u));
   for (high = u->ranges.count; low < high;) {
     size_t middle = low + (high - low) / 2;

@@ -72,7 +72,10 @@ static void difference_text(ul_text *text, const ul_replay_view *view,
       ul_line_add(&line, "entry %" PRIu64 ": ", d->event);
     ul_line_add(&line, "%s", d->text);
   }
-  ul_text_put(text, "  First difference: ");
+  if (d->kind == UL_DIFFERENCE_REQUEST || d->kind == UL_DIFFERENCE_INCONSISTENT)
+    ul_text_put(text, "  Contradiction:    ");
+  else
+    ul_text_put(text, "  First difference: ");
   ul_text_wrap(text, 20, 4, line.text);
   if (d->kind != UL_DIFFERENCE_NONE && d->cause[0]) {
     ul_text_put(text, "  Likely cause: ");

@@ -11,7 +11,7 @@
 #include "report/report_replay.h"
 #include "report/words.h"
 
-enum { CURVE_ROWS = 8, WARNINGS_SHOWN = 3, REFUTED_SHOWN = 3 };
+enum { CURVE_ROWS = 8, WARNINGS_SHOWN = 3, REFUTED_SHOWN = 3, OTHER_DEVICES_SHOWN = 15 };
 
 static const char *base_name(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -286,7 +286,7 @@ static ul_status other_device_text(ul_text *text, const ul_replay_view *view,
 ul_status ul_replay_view_text(const ul_replay_view *view, const ul_report_options *options,
                               ul_write *write, void *arg, ul_error *err) {
   ul_text text;
-  size_t i;
+  size_t shown = 0, i;
 
   ul_text_init(&text, options, write, arg);
   ul_proof_text(&text, view);
@@ -295,9 +295,13 @@ ul_status ul_replay_view_text(const ul_replay_view *view, const ul_report_option
   } else {
     UL_TRY(device_text(&text, view, view->devices[view->main], err));
     for (i = 0; i < view->count; i++) {
-      if (i != view->main)
+      if (i == view->main)
+        continue;
+      if (shown++ < OTHER_DEVICES_SHOWN || text.options.verbosity > 0)
         UL_TRY(other_device_text(&text, view, view->devices[i], err));
     }
+    if (shown > OTHER_DEVICES_SHOWN && text.options.verbosity <= 0)
+      ul_text_printf(&text, "and %zu more devices (-v)\n", shown - OTHER_DEVICES_SHOWN);
   }
   warnings_text(&text, view->info->warnings, view->info->warning_count);
   return ul_text_finish(&text, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 enum { DEFAULT_COLUMNS = 80, LEAST_COLUMNS = 40 };
 
@@ -48,24 +49,6 @@ static void put_raw(ul_text *text, const char *bytes, size_t size) {
   }
 }
 
-/* Bytes of the printable character at `at`: 0 if it must not be printed. */
-static size_t printable(const unsigned char *at) {
-  size_t length = at[0] < 0x80 ? 1 : at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : 4, i;
-
-  if (at[0] > 0xF4 || at[0] == 0x7F || (at[0] < 0x20 && at[0] != '\n'))
-    return 0;
-  if (at[0] == 0xC2 && at[1] < 0xA0) /* U+0080 ... U+009F are control characters too */
-    return 0;
-  if ((at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] > 0x9F) ||
-      (at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] > 0x8F))
-    return 0;
-  for (i = 1; i < length; i++) {
-    if ((at[i] & 0xC0) != 0x80)
-      return 0;
-  }
-  return length;
-}
-
 static int is_continuation(unsigned char byte) {
   return (byte & 0xC0) == 0x80;
 }
@@ -74,7 +57,7 @@ void ul_text_put(ul_text *text, const char *bytes) {
   const unsigned char *at = (const unsigned char *)bytes;
 
   while (*at) {
-    size_t length = printable(at);
+    size_t length = *at == '\n' ? 1 : ul_utf8_printable(at);
 
     if (!length || (length > 1 && !text->options.unicode)) {
       put_raw(text, "?", 1);

@@ -45,6 +45,10 @@ UL_API ul_status ul_report_info_text(const ul_source *source, const ul_report_op
 UL_API ul_status ul_report_info_json(const ul_source *source, const ul_report_options *options,
                                      ul_write *write, void *arg, ul_error *err) UL_MUST_USE;
 
+/* Replaces what could control a terminal (escapes, control characters, marks that reorder text,
+ * bytes that are not UTF-8) by '?', in place. Returns text. */
+UL_API char *ul_clean_text(char *text);
+
 /* "1.50 GiB" as PyTorch prints sizes, or plain digits if exact. Returns buffer. */
 UL_API const char *ul_format_bytes(char *buffer, size_t size, uint64_t bytes, int exact);
 
