@@ -30,12 +30,12 @@ int ul_device_copy(ul_device *to, const ul_device *from) {
   return ul_spans_copy(&to->spans, &from->spans);
 }
 
-/* Lowest free address from base on that has room. Segments begin at base 0, and what is known to be
- * full there is not looked at again. */
+/* Lowest free address from base on that has room. What is known to be full from there on is not
+ * looked at again. */
 static uint64_t first_fit(ul_device *device, uint64_t base, uint64_t bytes) {
-  const int from_start = base == FIRST_FIT_BASE;
-  uint64_t at = from_start && device->no_gap_below > base ? device->no_gap_below : base;
-  int full = from_start;
+  uint64_t *known = &device->no_gap_below[base == RANGE_BASE];
+  uint64_t at = *known > base ? *known : base;
+  int full = 1;
   ul_span_at where;
   const ul_span *span = ul_spans_above(&device->spans, at, &where);
 
@@ -45,7 +45,7 @@ static uint64_t first_fit(ul_device *device, uint64_t base, uint64_t bytes) {
     full &= span->address <= at;
     at = span->address + ul_round_up(span->bytes, UL_MIB * 2);
     if (full)
-      device->no_gap_below = at;
+      *known = at;
   }
   return at;
 }
@@ -75,8 +75,10 @@ static void forget_span(ul_device *device, uint64_t address) {
   if (!span || span->address != address)
     return;
   ul_spans_remove(&device->spans, at);
-  if (address < device->no_gap_below)
-    device->no_gap_below = address;
+  if (address < device->no_gap_below[0])
+    device->no_gap_below[0] = address;
+  if (address < device->no_gap_below[1])
+    device->no_gap_below[1] = address;
 }
 
 int ul_device_take(ul_device *device, uint64_t address, uint64_t bytes) {

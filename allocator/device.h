@@ -16,11 +16,11 @@ typedef struct ul_device {
   uint64_t external_bytes;
   uint64_t used_bytes;
   ul_address_policy policy;
-  uint64_t next_address;   /* rising */
-  ul_spans spans;          /* first fit: taken address space */
-  uint64_t no_gap_below;   /* first fit: everything from the base up to here is taken */
-  const ul_grants *grants; /* of the event being applied; NULL: none */
-  size_t grant;            /* the next one */
+  uint64_t next_address;    /* rising */
+  ul_spans spans;           /* first fit: taken address space */
+  uint64_t no_gap_below[2]; /* first fit, segments and ranges: all is taken from the base to here */
+  const ul_grants *grants;  /* of the event being applied; NULL: none */
+  size_t grant;             /* the next one */
 } ul_device;
 
 typedef enum ul_device_answer {

@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 
-enum { LEAF_SIZES = 64, SPLIT_ABOVE = 48, FEW_ITEMS = 2 };
+enum { LEAF_SIZES = 64, SPLIT_ABOVE = 48, FEW_ITEMS = 8 };
 
 /* All blocks of one size, by tie: few of them in place, many in a list of their own. */
 struct same_size {
@@ -292,6 +292,23 @@ int ul_free_set_remove(ul_free_set *set, uint64_t bytes, uint64_t tie) {
     leaf->occupied &= ~(UINT64_C(1) << at.slot);
   set->count--;
   return 1;
+}
+
+void ul_free_set_take(ul_free_set *set, ul_free_at at) {
+  struct ul_free_leaf *leaf = set->leaves[at.leaf];
+  struct same_size *s = &leaf->blocks[at.slot];
+  uint32_t i;
+
+  if (s->is_many) {
+    ul_tie_list_remove(&s->items.many, ul_tie_list_get(&s->items.many, at.item)->tie);
+    s->count--;
+  } else {
+    for (s->count--, i = at.item.index; i < s->count; i++)
+      s->items.few[i] = s->items.few[i + 1];
+  }
+  if (!s->count)
+    leaf->occupied &= ~(UINT64_C(1) << at.slot);
+  set->count--;
 }
 
 /* ---- walking ---- */

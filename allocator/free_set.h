@@ -49,6 +49,9 @@ int ul_free_set_insert(ul_free_set *set, ul_free_entry entry);
 /* Removes the entry with this key. Returns 0 if there is none. */
 int ul_free_set_remove(ul_free_set *set, uint64_t bytes, uint64_t tie);
 
+/* Removes the entry at a position, without a search. */
+void ul_free_set_take(ul_free_set *set, ul_free_at at);
+
 /* The first entry that is not below (bytes, 0), the first, the last, and the neighbours of *at,
  * which moves. *out is the entry; its block is 0 where there is none. at may be NULL in the first.
  */

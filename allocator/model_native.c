@@ -26,22 +26,22 @@ static uint64_t reach(const native *n, uint32_t block) {
 }
 
 /* Best fit, one candidate only (allocator-spec 3.2). 0 if the driver must be asked. */
-uint32_t ul_native_find(const native *n, uint32_t lane, uint64_t rounded) {
+uint32_t ul_native_find(const native *n, uint32_t lane, uint64_t rounded, ul_free_at *at) {
   ul_free_set *set = &n->lanes.items[lane].free;
   const ul_settings *s = &n->settings;
-  ul_free_at at, ahead;
-  ul_free_entry entry = ul_free_set_lower_bound(set, rounded, &at), next;
+  ul_free_entry entry = ul_free_set_lower_bound(set, rounded, at), next;
+  ul_free_at ahead;
 
   if (entry.block && is_expandable(n, entry.block)) {
     if (s->expandable) {
-      for (ahead = at; is_expandable(n, entry.block); entry = next) {
+      for (ahead = *at; is_expandable(n, entry.block); entry = next, *at = ahead) {
         next = ul_free_set_next(set, &ahead);
         if (!next.block || reach(n, next.block) >= reach(n, entry.block))
           break;
       }
     } else {
       while (entry.block && is_expandable(n, entry.block))
-        entry = ul_free_set_next(set, &at);
+        entry = ul_free_set_next(set, at);
     }
   }
   if (!entry.block)
@@ -213,6 +213,7 @@ static ul_status apply_alloc(native *n, const ul_event *event, ul_outcome *outco
   const uint64_t rounded = ul_round_request(event->bytes, &n->settings, n->profile);
   uint32_t lane, block;
   ul_device_answer answer;
+  ul_free_at at;
   int slot;
 
   if (!event->bytes)
@@ -234,9 +235,9 @@ static ul_status apply_alloc(native *n, const ul_event *event, ul_outcome *outco
   outcome->segment_bytes = ul_segment_size(rounded, &n->settings);
   if (ul_native_collects(n))
     n->pools.items[n->lanes.items[lane].pool].searches[n->lanes.items[lane].small]++;
-  block = ul_native_find(n, lane, rounded);
+  block = ul_native_find(n, lane, rounded, &at);
   if (block) {
-    ul_native_take_free(n, block);
+    ul_native_take_found(n, block, at);
   } else {
     answer = grow(n, lane, rounded, &block, outcome);
     if (answer == UL_DEVICE_NOMEM)

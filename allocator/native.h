@@ -111,6 +111,8 @@ uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint
 void ul_native_segment_delete(native *n, uint32_t segment);
 int ul_native_put_free(native *n, uint32_t block);
 void ul_native_take_free(native *n, uint32_t block);
+void ul_native_take_found(native *n, uint32_t block,
+                          ul_free_at at); /* where ul_native_find saw it */
 int ul_native_put_unmapped(native *n, uint32_t block);
 void ul_native_take_unmapped(native *n, uint32_t block);
 int ul_native_is_free(const native_block *block); /* mapped and in a free set */
@@ -150,6 +152,6 @@ ul_status ul_native_asker(const void *state, const ul_event *event, ul_asker_vie
                           ul_error *err);
 
 /* model_native.c */
-uint32_t ul_native_find(const native *n, uint32_t lane, uint64_t rounded);
+uint32_t ul_native_find(const native *n, uint32_t lane, uint64_t rounded, ul_free_at *at);
 
 #endif

@@ -177,6 +177,13 @@ void ul_native_take_free(native *n, uint32_t block) {
   *returnable_total(n, b) -= returnable(n, b);
 }
 
+void ul_native_take_found(native *n, uint32_t block, ul_free_at at) {
+  native_block *b = &n->blocks.items[block];
+
+  ul_free_set_take(&n->lanes.items[n->segments.items[b->segment].lane].free, at);
+  *returnable_total(n, b) -= returnable(n, b);
+}
+
 int ul_native_put_unmapped(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   ul_free_entry entry = {UNMAPPED_KEY, b->address, block};
