@@ -789,6 +789,8 @@ static ul_status naive_create(void **state, const ul_model_options *options, ul_
     naive_destroy(n);
     return status;
   }
+  if (n->settings.fraction < 1.0)
+    n->limit = ul_fraction_limit(n->profile, options->device_bytes, n->settings.fraction);
   *state = n;
   return UL_OK;
 }
@@ -893,19 +895,12 @@ static uint64_t naive_round(const void *state, uint64_t requested_bytes) {
 
 static uint64_t naive_fraction_limit(const void *state, double fraction) {
   const naive *n = state;
-  const double bytes = fraction * (double)n->device.capacity_bytes;
-
-  if (fraction >= 1.0 && !n->profile->whole_fraction_limits)
-    return UINT64_MAX;
-  return (uint64_t)(n->profile->fraction_rounds ? bytes + 0.5 : bytes);
+  return ul_fraction_limit(n->profile, n->device.capacity_bytes, fraction);
 }
 
 static uint64_t naive_unsplit_limit(const void *state, int is_small, uint64_t rounded_bytes) {
   const naive *n = state;
-
-  if (is_small || n->settings.expandable)
-    return UL_MIN_BLOCK_BYTES - 1;
-  return rounded_bytes < n->settings.max_split_bytes ? UL_SMALL_LIMIT_BYTES : UINT64_MAX;
+  return ul_unsplit_limit(&n->settings, is_small, rounded_bytes);
 }
 
 const ul_model_ops ul_model_naive = {

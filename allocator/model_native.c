@@ -134,13 +134,6 @@ static ul_device_answer grow(native *n, uint32_t lane, uint64_t rounded, uint32_
   return answer;
 }
 
-/* The largest remainder that stays with its block (allocator-spec 3.9). */
-static uint64_t unsplit_limit(const native *n, int is_small, uint64_t rounded) {
-  if (is_small || n->settings.expandable)
-    return UL_MIN_BLOCK_BYTES - 1;
-  return rounded < n->settings.max_split_bytes ? UL_SMALL_LIMIT_BYTES : UINT64_MAX;
-}
-
 /* Cuts the front off a block that is in no set; the remainder keeps its object and becomes free.
  * Returns the front, or 0 without memory (allocator-spec 3.10 step 1). */
 static uint32_t split(native *n, uint32_t block, uint64_t rounded, int slot) {
@@ -250,7 +243,7 @@ static ul_status apply_alloc(native *n, const ul_event *event, ul_outcome *outco
     }
   }
   if (n->blocks.items[block].bytes - rounded >
-      unsplit_limit(n, n->lanes.items[lane].small, rounded)) {
+      ul_unsplit_limit(&n->settings, n->lanes.items[lane].small, rounded)) {
     block = split(n, block, rounded, slot);
     if (!block)
       return ul_fail_nomem(err, "the allocator model");
@@ -456,17 +449,9 @@ static void native_destroy(void *state) {
   free(n);
 }
 
-/* PyTorch: set_per_process_memory_fraction. */
-static uint64_t fraction_limit(const native *n, double fraction) {
-  const double bytes = fraction * (double)n->device.capacity_bytes;
-
-  if (fraction >= 1.0 && !n->profile->whole_fraction_limits)
-    return UINT64_MAX;
-  return (uint64_t)(n->profile->fraction_rounds ? bytes + 0.5 : bytes);
-}
-
 static uint64_t native_fraction_limit(const void *state, double fraction) {
-  return fraction_limit(state, fraction);
+  const native *n = state;
+  return ul_fraction_limit(n->profile, n->device.capacity_bytes, fraction);
 }
 
 static ul_status native_create(void **state, const ul_model_options *options, ul_error *err) {
@@ -482,7 +467,9 @@ static ul_status native_create(void **state, const ul_model_options *options, ul
   n->profile = profile;
   n->settings = settings;
   ul_device_init(&n->device, options);
-  n->limit_bytes = settings.fraction < 1.0 ? fraction_limit(n, settings.fraction) : UINT64_MAX;
+  n->limit_bytes = settings.fraction < 1.0
+                       ? ul_fraction_limit(profile, options->device_bytes, settings.fraction)
+                       : UINT64_MAX;
   if (!ul_native_pool_of(n, 0)) {
     native_destroy(n);
     return ul_fail_nomem(err, "the allocator model");
@@ -582,7 +569,8 @@ static uint64_t native_round(const void *state, uint64_t requested_bytes) {
 }
 
 static uint64_t native_unsplit_limit(const void *state, int is_small, uint64_t rounded_bytes) {
-  return unsplit_limit(state, is_small, rounded_bytes);
+  const native *n = state;
+  return ul_unsplit_limit(&n->settings, is_small, rounded_bytes);
 }
 
 const ul_model_ops ul_model_native = {

@@ -50,3 +50,17 @@ uint64_t ul_segment_size(uint64_t rounded_bytes, const ul_settings *settings) {
     return settings->large_segment_bytes;
   return ul_round_up(rounded_bytes, UL_SEGMENT_QUANTUM);
 }
+
+uint64_t ul_unsplit_limit(const ul_settings *settings, int is_small, uint64_t rounded_bytes) {
+  if (is_small || settings->expandable)
+    return UL_MIN_BLOCK_BYTES - 1;
+  return rounded_bytes < settings->max_split_bytes ? UL_SMALL_LIMIT_BYTES : UINT64_MAX;
+}
+
+uint64_t ul_fraction_limit(const ul_profile *profile, uint64_t device_bytes, double fraction) {
+  const double bytes = fraction * (double)device_bytes;
+
+  if (fraction >= 1.0 && !profile->whole_fraction_limits)
+    return UINT64_MAX;
+  return (uint64_t)(profile->fraction_rounds ? bytes + 0.5 : bytes);
+}

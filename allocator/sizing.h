@@ -22,4 +22,11 @@ uint64_t ul_round_request(uint64_t requested_bytes, const ul_settings *settings,
 /* What is asked of the driver for a rounded size (PyTorch: get_allocation_size). */
 uint64_t ul_segment_size(uint64_t rounded_bytes, const ul_settings *settings);
 
+/* The largest remainder that stays with a block of this rounded size (PyTorch: should_split);
+ * UINT64_MAX: any. */
+uint64_t ul_unsplit_limit(const ul_settings *settings, int is_small, uint64_t rounded_bytes);
+
+/* What a memory fraction allows of a device (PyTorch: setMemoryFraction); UINT64_MAX: no limit. */
+uint64_t ul_fraction_limit(const ul_profile *profile, uint64_t device_bytes, double fraction);
+
 #endif

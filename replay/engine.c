@@ -65,7 +65,7 @@ static ul_status step(struct engine *e, uint64_t number, const ul_event *event, 
     else if (event->kind == UL_EVENT_EMPTY_CACHE)
       ul_prover_release(o->prover, number, &outcome, recorded);
     else if (outcome.result == UL_OUTCOME_REJECTED)
-      ul_prover_rejected(o->prover, number, event, &outcome);
+      ul_prover_rejected(o->prover, number, &outcome);
   }
   if (event->kind == UL_EVENT_ALLOC || event->kind == UL_EVENT_EMPTY_CACHE)
     e->group.count = 0;

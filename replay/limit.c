@@ -13,68 +13,82 @@ static double threshold_of(const char *settings) {
   return at ? strtod(at + sizeof(key) - 1, NULL) : 0.0;
 }
 
-/* What reserved was when requests had to grow: with and without giving segments back first. */
-struct growths {
-  uint64_t least_collecting, most_plain;
-};
+/* Below: what reserved was when requests had to grow, with and without giving segments back first.
+ */
 
-static void look_at_growths(const ul_history *h, struct growths *g) {
+static uint64_t reserved_at_start(const ul_history *h) {
+  uint64_t sum = 0;
+  size_t i;
+
+  for (i = 0; i < h->segments.count; i++)
+    sum += h->segments.items[i].bytes;
+  return sum;
+}
+
+static int releases(uint8_t action) {
+  return action == UL_ACTION_SEGMENT_FREE || action == UL_ACTION_SEGMENT_UNMAP;
+}
+
+static int grows(uint8_t action) {
+  return action == UL_ACTION_SEGMENT_ALLOC || action == UL_ACTION_SEGMENT_MAP;
+}
+
+/* Reserved after an entry. Recordings may contradict themselves, so it never falls below nothing.
+ */
+static uint64_t reserved_after(const ul_recording *r, uint64_t i, uint64_t reserved) {
+  const uint64_t bytes = r->events[i].bytes;
+
+  if (releases(r->actions[i]))
+    return reserved - (bytes < reserved ? bytes : reserved);
+  return grows(r->actions[i]) ? reserved + bytes : reserved;
+}
+
+static uint64_t least_collecting(const ul_history *h) {
   const ul_recording *r = h->recording;
-  uint64_t reserved = 0, before = 0, i;
+  uint64_t reserved = reserved_at_start(h), before = 0, least = UINT64_MAX, i;
   int collected = 0, grew = 0;
-  size_t s;
 
-  for (s = 0; s < h->segments.count; s++)
-    reserved += h->segments.items[s].bytes;
-  g->least_collecting = UINT64_MAX;
-  g->most_plain = 0;
   for (i = 0; i < r->count; i++) {
     const uint8_t action = r->actions[i];
-    const uint64_t bytes = r->events[i].bytes;
-    if (action == UL_ACTION_SEGMENT_FREE || action == UL_ACTION_SEGMENT_UNMAP) {
+    if (releases(action) || grows(action)) {
       if (!collected && !grew)
         before = reserved;
-      collected = 1;
-      reserved -= bytes < reserved ? bytes : reserved;
-    } else if (action == UL_ACTION_SEGMENT_ALLOC || action == UL_ACTION_SEGMENT_MAP) {
-      if (!collected && !grew)
-        before = reserved;
-      grew = 1;
-      reserved += bytes;
-    } else if (r->events[i].kind == UL_EVENT_ALLOC) {
-      if (grew && collected && before < g->least_collecting)
-        g->least_collecting = before;
-      collected = grew = 0;
+      collected |= releases(action);
+      grew |= grows(action);
+      reserved = reserved_after(r, i, reserved);
     } else if (action != UL_ACTION_FREE_COMPLETED) {
+      if (r->events[i].kind == UL_EVENT_ALLOC && grew && collected && before < least)
+        least = before;
       collected = grew = 0;
     }
   }
-  /* A request that grew above the level at which others collected had nothing to collect. */
-  for (i = 0, reserved = 0, s = 0; s < h->segments.count; s++)
-    reserved += h->segments.items[s].bytes;
-  for (; i < r->count; i++) {
-    const uint8_t action = r->actions[i];
-    if (action == UL_ACTION_SEGMENT_FREE || action == UL_ACTION_SEGMENT_UNMAP) {
-      reserved -= r->events[i].bytes < reserved ? r->events[i].bytes : reserved;
-    } else if (action == UL_ACTION_SEGMENT_ALLOC || action == UL_ACTION_SEGMENT_MAP) {
-      if (reserved < g->least_collecting && reserved > g->most_plain)
-        g->most_plain = reserved;
-      reserved += r->events[i].bytes;
-    }
+  return least;
+}
+
+/* A request that grew above the level at which others collected had nothing to collect. */
+static uint64_t most_plain(const ul_history *h, uint64_t below) {
+  const ul_recording *r = h->recording;
+  uint64_t reserved = reserved_at_start(h), most = 0, i;
+
+  for (i = 0; i < r->count; i++) {
+    if (grows(r->actions[i]) && reserved < below && reserved > most)
+      most = reserved;
+    reserved = reserved_after(r, i, reserved);
   }
+  return most;
 }
 
 void ul_history_infer_limit(ul_history *h) {
   const ul_source_info *info = h->source ? ul_source_get_info(h->source) : NULL;
   const double threshold = threshold_of(info ? info->settings : NULL);
-  struct growths g;
+  uint64_t collecting;
 
   if (threshold <= 0.0 || threshold >= 1.0)
     return;
-  look_at_growths(h, &g);
-  if (g.least_collecting == UINT64_MAX)
+  collecting = least_collecting(h);
+  if (collecting == UINT64_MAX)
     return;
   /* collected: reserved > threshold * limit, not collected: reserved <= it */
-  h->limit.min = (uint64_t)((double)g.most_plain / threshold);
-  h->limit.max = (uint64_t)((double)g.least_collecting / threshold);
+  h->limit.min = (uint64_t)((double)most_plain(h, collecting) / threshold);
+  h->limit.max = (uint64_t)((double)collecting / threshold);
 }

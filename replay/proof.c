@@ -173,17 +173,13 @@ void ul_prover_release(ul_prover *p, uint64_t number, const ul_outcome *outcome,
   compare_calls(p, number, outcome, recorded);
 }
 
-void ul_prover_rejected(ul_prover *p, uint64_t number, const ul_event *event,
-                        const ul_outcome *outcome) {
-  ul_difference *d;
+void ul_prover_rejected(ul_prover *p, uint64_t number, const ul_outcome *outcome) {
+  ul_difference *d = first_difference(p, UL_DIFFERENCE_INCONSISTENT, number);
 
-  p->rejected++;
-  d = first_difference(p, UL_DIFFERENCE_INCONSISTENT, number);
   if (d)
     describe(d, "entry %" PRIu64 " (%s): the model finds %s", number,
              ul_action_name((ul_action)p->history->recording->actions[number]),
              outcome->reason ? outcome->reason : "no sense in it");
-  (void)event;
 }
 
 void ul_prover_unexplained(ul_prover *p, ul_call_list recorded) {

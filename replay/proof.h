@@ -11,8 +11,7 @@ typedef struct ul_prover {
   const ul_initial_state *initial;
   ul_proof proof;
   size_t next_assisted; /* into initial->assisted */
-  uint64_t rejected;
-  int differs; /* proof.first_difference is one of model and recording */
+  int differs;          /* proof.first_difference is one of model and recording */
 } ul_prover;
 
 /* The recorded driver calls of one step, in order. */
@@ -33,8 +32,7 @@ void ul_prover_release(ul_prover *prover, uint64_t number, const ul_outcome *out
                        ul_call_list recorded);
 
 /* Any other event that the model could make no sense of. */
-void ul_prover_rejected(ul_prover *prover, uint64_t number, const ul_event *event,
-                        const ul_outcome *outcome);
+void ul_prover_rejected(ul_prover *prover, uint64_t number, const ul_outcome *outcome);
 
 /* Recorded driver calls that no step of the program explains. */
 void ul_prover_unexplained(ul_prover *prover, ul_call_list recorded);

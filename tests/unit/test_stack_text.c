@@ -24,7 +24,7 @@ ParameterizedTestParameters(stack_text, whose_frame_it_is) {
       {"/src/pytorch/torch/nn/functional.py", 9, 0},
       {"torch/_compile.py", 9, 0},
       {"/usr/lib/python3.11/threading.py", 9, 0},
-      {"/root/.pyenv/versions/3.10.4/lib/python3.10/contextlib.py", 9, 0},
+      {"/opt/pyenv/versions/3.10.4/lib/python3.10/contextlib.py", 9, 0},
       {"C:\\Python311\\Lib\\threading.py", 9, 0},
       {"<frozen runpy>", 9, 0},
       {"<string>", 1, 0},

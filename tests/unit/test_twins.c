@@ -32,6 +32,7 @@ static struct life lives[] = {
     {"roundup_power2_divisions:4", 0, 0, 0},
     {"garbage_collection_threshold:0.5", 1500, 0, 80},
     {"garbage_collection_threshold:0.6,max_split_size_mb:40", 1500, 0, 70},
+    {"per_process_memory_fraction:0.6,garbage_collection_threshold:0.5", 1500, 4, 0},
     {"expandable_segments:True", 0, 1, 0},
     {"expandable_segments:True", 800, 1, 0},
     {"expandable_segments:True,max_split_size_mb:30", 1000, 3, 0},
