@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/oom_text.h"
 #include "base/error.h"
 
 extern const ul_model_ops ul_model_native;
@@ -15,6 +16,7 @@ const ul_model_ops *const ul_model_table[] = {&ul_model_native, &ul_model_naive,
 struct ul_model {
   const ul_model_ops *ops;
   void *state;
+  int checked;
 };
 
 static const ul_model_ops *find_backend(const char *name) {
@@ -52,6 +54,7 @@ ul_status ul_model_create(ul_model **out, const ul_model_options *options, ul_er
   if (!model)
     return ul_fail_nomem(err, "the allocator model");
   model->ops = ops;
+  model->checked = full.checked;
   status = ops->create(&model->state, &full, err);
   if (status != UL_OK) {
     free(model);
@@ -78,7 +81,89 @@ ul_status ul_model_apply(ul_model *model, const ul_event *event, const ul_grants
                          ul_outcome *outcome, ul_error *err) {
   if (!model || !event || !outcome || (grants && grants->count && !grants->calls))
     return ul_fail(err, UL_E_INVALID, 0, "ul_model_apply: NULL argument");
-  return model->ops->apply(model->state, event, grants, outcome, err);
+  UL_TRY(model->ops->apply(model->state, event, grants, outcome, err));
+  return model->checked ? model->ops->check(model->state, err) : UL_OK;
+}
+
+static ul_status apply_each(ul_model *model, const ul_event *events, size_t count,
+                            ul_placement *placements, size_t *done, ul_error *err) {
+  ul_outcome outcome;
+
+  for (; *done < count; ++*done) {
+    UL_TRY(ul_model_apply(model, &events[*done], NULL, &outcome, err));
+    if (placements) {
+      placements[*done].address = outcome.address;
+      placements[*done].block_bytes = outcome.block_bytes;
+      placements[*done].result = outcome.result;
+    }
+  }
+  return UL_OK;
+}
+
+ul_status ul_model_apply_batch(ul_model *model, const ul_event *events, size_t count,
+                               ul_placement *placements, size_t *done, ul_error *err) {
+  size_t local = 0, *applied = done ? done : &local;
+
+  *applied = 0;
+  if (!model || (count && !events))
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_apply_batch: NULL argument");
+  if (!model->ops->apply_batch || model->checked)
+    return apply_each(model, events, count, placements, applied, err);
+  return model->ops->apply_batch(model->state, events, count, placements, applied, err);
+}
+
+static ul_status unsupported(const ul_model *model, const char *what, ul_error *err) {
+  return ul_fail(err, UL_E_UNSUPPORTED, 0, "the %s backend %s", model->ops->name, what);
+}
+
+ul_status ul_model_configure(ul_model *model, const char *settings, ul_error *err) {
+  if (!model)
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_configure: NULL argument");
+  if (!model->ops->configure)
+    return unsupported(model, "takes no settings at run time", err);
+  return model->ops->configure(model->state, settings, err);
+}
+
+ul_status ul_model_record_history(ul_model *model, int enabled, uint64_t max_entries,
+                                  ul_error *err) {
+  if (!model)
+    return ul_fail(err, UL_E_INVALID, 0, "ul_model_record_history: NULL argument");
+  if (!model->ops->record_history)
+    return unsupported(model, "records no history", err);
+  return model->ops->record_history(model->state, enabled, max_entries, err);
+}
+
+size_t ul_model_history(const ul_model *model, ul_history_entry *out, size_t capacity) {
+  return model && model->ops->history
+             ? model->ops->history(model->state, out, out ? capacity : 0)
+             : 0;
+}
+
+ul_status ul_model_snapshot(ul_model *model, ul_state *out, ul_error *err) {
+  UL_TRY(ul_model_state(model, out, err));
+  return model->ops->note_snapshot ? model->ops->note_snapshot(model->state, err) : UL_OK;
+}
+
+int ul_model_pool_reserved(const ul_model *model, size_t index, uint32_t *pool,
+                           uint64_t values[12]) {
+  return model && model->ops->pool_reserved
+             ? model->ops->pool_reserved(model->state, index, pool, values)
+             : 0;
+}
+
+size_t ul_model_message(const ul_model *model, char *out, size_t capacity) {
+  ul_oom_facts facts;
+
+  if (capacity && out)
+    out[0] = '\0';
+  if (!model || !model->ops->oom || !model->ops->oom(model->state, &facts))
+    return 0;
+  return ul_oom_text(out, out ? capacity : 0, model->ops->profile(model->state), &facts);
+}
+
+void ul_model_reset_accumulated(ul_model *model) {
+  if (model && model->ops->reset_accumulated)
+    model->ops->reset_accumulated(model->state);
 }
 
 ul_status ul_model_clone(ul_model **out, const ul_model *model, ul_error *err) {

@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocator/profile.h"
 #include "ullage/model.h"
+
 
 /* Inactive bytes as the request of an ALLOC event sees them before the driver is asked. */
 typedef struct ul_asker_view {
@@ -16,7 +18,22 @@ typedef struct ul_asker_view {
       hard_bytes;
 } ul_asker_view;
 
-/* One backend. state is its own; the table is const and shared. Semantics as in ullage/model.h. */
+/* What the text of an out-of-memory exception tells. */
+typedef struct ul_oom_facts {
+  uint64_t segment_bytes;   /* asked of the driver */
+  uint64_t device_bytes;    /* total */
+  uint64_t free_bytes;      /* of the device */
+  uint64_t limit_bytes;     /* of the memory fraction; UINT64_MAX: none */
+  uint64_t allocated_bytes; /* allocated_bytes.all.current */
+  uint64_t reserved_bytes;
+  uint64_t private_free_bytes; /* free blocks of all private pools */
+  uint64_t range_bytes; /* from 2.15: the request is larger than a range of this size; 0 it is not */
+  int expandable;       /* expandable segments are on */
+  int preempted;        /* throw_on_cudamalloc_oom */
+} ul_oom_facts;
+
+/* One backend. state is its own; the table is const and shared. Semantics as in ullage/model.h.
+ * apply_batch may be NULL: apply in a loop. */
 typedef struct ul_model_ops {
   const char *name;
   const char *summary;
@@ -25,6 +42,16 @@ typedef struct ul_model_ops {
   ul_status (*load)(void *state, const ul_state *from, ul_error *err);
   ul_status (*apply)(void *state, const ul_event *event, const ul_grants *grants,
                      ul_outcome *outcome, ul_error *err);
+  ul_status (*apply_batch)(void *state, const ul_event *events, size_t count,
+                           ul_placement *placements, size_t *done, ul_error *err);
+  ul_status (*configure)(void *state, const char *settings, ul_error *err);
+  const ul_profile *(*profile)(const void *state);
+  int (*oom)(const void *state, ul_oom_facts *out); /* 0: the last event was none */
+  ul_status (*record_history)(void *state, int enabled, uint64_t max_entries, ul_error *err);
+  size_t (*history)(const void *state, ul_history_entry *out, size_t capacity);
+  ul_status (*note_snapshot)(void *state, ul_error *err); /* in the history */
+  int (*pool_reserved)(const void *state, size_t index, uint32_t *pool, uint64_t values[12]);
+  void (*reset_accumulated)(void *state);
   ul_status (*clone)(void **out, const void *state, ul_error *err);
   const ul_totals *(*totals)(const void *state);
   size_t (*stats)(const void *state, ul_stat *out, size_t capacity);

@@ -124,13 +124,13 @@ static void expect_tiny_events(const ul_source *source) {
 
 static void expect_tiny_state(const ul_source *source) {
   static const ul_block blocks[] = {
-      {BASE, 512, 400, 0, 0, UL_BLOCK_ACTIVE_ALLOCATED, 0},
-      {BASE + 512, 512, 300, 5, 0, UL_BLOCK_ACTIVE_ALLOCATED, 0},
-      {BASE + 1024, 512, 1, 7, 0, UL_BLOCK_ACTIVE_PENDING_FREE, 0},
-      {BASE + 1536, 2 * MIB - 1536, 100, 0, 0, UL_BLOCK_INACTIVE, 0},
-      {LARGE, 2 * MIB, 2 * MIB, 0, 0, UL_BLOCK_INACTIVE, 0},
-      {LARGE + 2 * MIB, 3 * MIB, 3 * MIB - 1, 4, 0, UL_BLOCK_ACTIVE_ALLOCATED, 0},
-      {LARGE + 5 * MIB, 15 * MIB, 0, 0, 0, UL_BLOCK_INACTIVE, 0},
+      {BASE, 512, 400, 0, 0, 0, UL_BLOCK_ACTIVE_ALLOCATED, 0},
+      {BASE + 512, 512, 300, 5, 0, 0, UL_BLOCK_ACTIVE_ALLOCATED, 0},
+      {BASE + 1024, 512, 1, 7, 0, 0, UL_BLOCK_ACTIVE_PENDING_FREE, 0},
+      {BASE + 1536, 2 * MIB - 1536, 100, 0, 0, 0, UL_BLOCK_INACTIVE, 0},
+      {LARGE, 2 * MIB, 2 * MIB, 0, 0, 0, UL_BLOCK_INACTIVE, 0},
+      {LARGE + 2 * MIB, 3 * MIB, 3 * MIB - 1, 4, 0, 0, UL_BLOCK_ACTIVE_ALLOCATED, 0},
+      {LARGE + 5 * MIB, 15 * MIB, 0, 0, 0, 0, UL_BLOCK_INACTIVE, 0},
   };
   const ul_state *state = &ul_source_recording(source, 0)->final_state;
   uint64_t pair[2];
