@@ -2,22 +2,52 @@
 #include "allocator/profile.h"
 
 #include <ctype.h>
+#include <threads.h>
 
 #include "base/error.h"
 
-static const ul_profile profiles[] = {
-#define UL_PROFILE(release, name, tie, expandable, private_expandable, odd, whole, rounds, \
-                   evidence)                                                               \
-  {release, name, UL_TIE_##tie, expandable, private_expandable, odd, whole, rounds, evidence},
+static ul_profile profiles[] = {
+#define UL_PROFILE(release, name, evidence) \
+  {.release = release, .name = name, .evidence = evidence},
 #include "allocator/tables/profiles.def"
 #undef UL_PROFILE
 };
 
 enum { PROFILE_COUNT = sizeof(profiles) / sizeof(profiles[0]) };
 
+static const ul_rule rules[] = {
+#define UL_RULE(name, first, since, then, what, evidence) \
+  {#name, what, evidence, {since, 0}, {first, then, then}},
+#define UL_RULE_TWICE(name, first, since, then, since_again, then_again, what, evidence) \
+  {#name, what, evidence, {since, since_again}, {first, then, then_again}},
+#include "allocator/tables/rules.def"
+};
+
+/* Rules are written one to a row; profiles want one to a release. */
+static void fill_profiles(void) {
+  size_t i;
+
+  for (i = 0; i < PROFILE_COUNT; i++) {
+    ul_profile *p = &profiles[i];
+#define UL_RULE(name, first, since, then, what, evidence) \
+  p->name = p->release >= (since) ? (then) : (first);
+#define UL_RULE_TWICE(name, first, since, then, since_again, then_again, what, evidence) \
+  p->name = p->release >= (since_again) ? (then_again) : p->release >= (since) ? (then) : (first);
+#include "allocator/tables/rules.def"
+  }
+}
+
+static once_flag filled = ONCE_FLAG_INIT;
+
 const ul_profile *ul_profiles(size_t *count) {
+  call_once(&filled, fill_profiles);
   *count = PROFILE_COUNT;
   return profiles;
+}
+
+const ul_rule *ul_rules(size_t *count) {
+  *count = sizeof(rules) / sizeof(rules[0]);
+  return rules;
 }
 
 /* Reads a decimal of at most three digits; -1 if there is none. */
@@ -34,6 +64,7 @@ ul_status ul_profile_find(const ul_profile **out, const char *torch, int *neares
   int major, minor, wanted;
   size_t i;
 
+  call_once(&filled, fill_profiles);
   if (nearest)
     *nearest = 0;
   if (!torch || !*torch) {

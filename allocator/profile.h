@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What differs between releases of PyTorch's allocator, as data (tables/profiles.def). Rules are
- * asked for by name; nothing else compares release numbers. */
+/* What differs between releases of PyTorch's allocator, as data (tables/rules.def). Rules are asked
+ * for by name; nothing else compares release numbers. */
 #ifndef UL_ALLOCATOR_PROFILE_H
 #define UL_ALLOCATOR_PROFILE_H
 
@@ -19,14 +19,22 @@ typedef enum ul_tie_rule {
 typedef struct ul_profile {
   uint16_t release; /* major * 100 + minor */
   const char *name; /* "2.9" */
-  ul_tie_rule tie;
-  uint8_t expandable;
-  uint8_t private_expandable;
-  uint8_t odd_single_division;
-  uint8_t whole_fraction_limits;
-  uint8_t fraction_rounds;
   const char *evidence;
+#define UL_RULE(name, first, since, then, what, evidence) uint8_t name; /* what: rules.def */
+#define UL_RULE_TWICE(name, first, since, then, since_again, then_again, what, evidence) \
+  uint8_t name;
+#include "allocator/tables/rules.def"
 } ul_profile;
+
+/* One rule as `ullage models` tells it. */
+typedef struct ul_rule {
+  const char *name, *what, *evidence;
+  uint16_t since[2]; /* releases that changed it; 0: none */
+  uint8_t values[3]; /* in the oldest release, and from each change on */
+} ul_rule;
+
+/* All rules, in the order of rules.def. */
+const ul_rule *ul_rules(size_t *count);
 
 /* All profiles, oldest first. */
 const ul_profile *ul_profiles(size_t *count);
