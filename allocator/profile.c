@@ -7,8 +7,7 @@
 #include "base/error.h"
 
 static ul_profile profiles[] = {
-#define UL_PROFILE(release, name, evidence) \
-  {.release = release, .name = name, .evidence = evidence},
+#define UL_PROFILE(number, text, seen) {.release = number, .name = text, .evidence = seen},
 #include "allocator/tables/profiles.def"
 #undef UL_PROFILE
 };
