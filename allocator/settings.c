@@ -233,6 +233,7 @@ void ul_settings_init(ul_settings *settings) {
   settings->max_split_bytes = UINT64_MAX;
   settings->max_non_split_rounding_bytes = DEFAULT_LARGE_SEGMENT_MB * UL_MIB;
   settings->fraction = 1.0;
+  settings->roundup_bypass_bytes = UINT64_MAX;
   settings->large_segment_bytes = DEFAULT_LARGE_SEGMENT_MB * UL_MIB;
 }
 
@@ -253,16 +254,19 @@ static ul_status read_setting(struct reader *r, ul_settings *s, ul_error *err) {
   return setting->read(r, s, err);
 }
 
-ul_status ul_settings_parse(ul_settings *out, const char *text, const ul_profile *profile,
-                            ul_error *err) {
+ul_status ul_settings_apply(ul_settings *settings, const char *text, ul_settings_variable variable,
+                            const ul_profile *profile, ul_error *err) {
   struct reader r = {text ? text : "", profile, "", ""};
-  ul_settings parsed;
 
-  ul_settings_init(&parsed);
+  (void)variable;
+  settings->max_split_bytes = UINT64_MAX;
+  settings->gc_threshold = 0;
+  settings->any_divisions = 0;
+  memset(settings->divisions, 0, sizeof(settings->divisions));
   while (*r.at == ' ')
     r.at++;
   while (*r.at) {
-    UL_TRY(read_setting(&r, &parsed, err));
+    UL_TRY(read_setting(&r, settings, err));
     while (*r.at == ' ')
       r.at++;
     if (*r.at) {
@@ -271,6 +275,15 @@ ul_status ul_settings_parse(ul_settings *out, const char *text, const ul_profile
         r.at++;
     }
   }
+  return UL_OK;
+}
+
+ul_status ul_settings_parse(ul_settings *out, const char *text, const ul_profile *profile,
+                            ul_error *err) {
+  ul_settings parsed;
+
+  ul_settings_init(&parsed);
+  UL_TRY(ul_settings_apply(&parsed, text, UL_SETTINGS_CUDA, profile, err));
   *out = parsed;
   return UL_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "allocator/profile.h"
 #include "ullage/error.h"
+#include "ullage/model.h"
 
 enum { UL_DIVISION_COUNT = 16 };
 
@@ -17,6 +18,11 @@ typedef struct ul_settings {
   uint32_t divisions[UL_DIVISION_COUNT]; /* of a power of two, by interval from 1 MiB; 0 off */
   double gc_threshold;                   /* 0 off */
   double fraction;                       /* of the device this process may take; 1 all */
+  uint64_t roundup_bypass_bytes;         /* larger requests know no divisions; UINT64_MAX: none */
+  uint64_t reserve_bytes;                /* of address space for a range; 0: see the next one */
+  double reserve_fraction;               /* the same as a part of the device; 0: not set */
+  uint8_t throw_on_oom;                  /* throw_on_cudamalloc_oom */
+  uint8_t graph_reuse;                   /* graph_capture_record_stream_reuse */
   uint8_t expandable;
   uint8_t any_divisions;
 } ul_settings;
@@ -24,7 +30,14 @@ typedef struct ul_settings {
 /* The defaults. */
 void ul_settings_init(ul_settings *settings);
 
-/* Parses text ("" or NULL: defaults) under a release's grammar. */
+/* What a settings string does to the settings in force, under a release's grammar: some keys go
+ * back to their defaults first, the others stay as they are, and on an error what stands before it
+ * has been applied. variable is where text comes from at the start of a process; settings made at
+ * run time count as UL_SETTINGS_CUDA. text may be NULL or "". */
+ul_status ul_settings_apply(ul_settings *settings, const char *text, ul_settings_variable variable,
+                            const ul_profile *profile, ul_error *err);
+
+/* The settings of a process that starts with text in PYTORCH_CUDA_ALLOC_CONF. */
 ul_status ul_settings_parse(ul_settings *out, const char *text, const ul_profile *profile,
                             ul_error *err);
 

@@ -33,7 +33,7 @@ uint64_t ul_round_request(uint64_t requested_bytes, const ul_settings *settings,
 
   if (requested_bytes < UL_MIN_BLOCK_BYTES)
     return UL_MIN_BLOCK_BYTES;
-  if (settings->any_divisions) {
+  if (settings->any_divisions && requested_bytes <= settings->roundup_bypass_bytes) {
     divisions = divisions_of(requested_bytes, settings);
     if (divisions == 1 && profile->odd_single_division)
       return requested_bytes; /* an early exit of the real formula; seen on 1.13.1, 2.1.2 */
