@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: MIT
+"""Random event scripts for the oracle, one kind of life per profile. The same profile, seed and
+release give the same script."""
+import random
+
+from alloc_conf import SETTINGS, divisions, number, some_settings
+from life import GIB, MIB, USUAL, BIG, Life, Sizes
+
+# name -> (first release, function that prepares a life and returns weights of actions)
+PROFILES = {}
+LOOK = {"churn": 100, "burst": 1, "drain": 0.4, "stats": 0.5, "snap": 0.3, "trace": 0.5, "zero": 0.1, "reset": 0.1,
+        "absurd": 0.1, "e": 0.5}
+
+
+def profile(since=113):
+    return lambda function: PROFILES.setdefault(function.__name__, (since, function))
+
+
+def tight(life, factor=None):
+    """A device that the life hardly fits on."""
+    expected = life.sizes.typical() * max(life.most, 1) // 2
+    life.total = max(64 * MIB, int(expected * (factor or life.rng.uniform(0.3, 1.4))))
+    if life.rng.random() < 0.7:
+        life.total = life.total // (2 * MIB) * 2 * MIB
+
+
+@profile()
+def default(life):
+    return LOOK
+
+
+@profile()
+def small(life):
+    life.sizes = Sizes(life.rng, {"tiny": 3, "small": 4, "edge": 0.3}, life.rng.randint(3, 30), 0.3)
+    life.most = 400
+    return LOOK
+
+
+@profile()
+def many_free(life):
+    kinds = life.rng.choice([{"small": 1}, {"middle": 1}, USUAL, {"large": 1, "middle": 3}])
+    life.sizes = Sizes(life.rng, kinds, life.rng.randint(2, 60), life.rng.choice([0.02, 0.5]))
+    life.total = 1 << 45
+    for _ in range(life.rng.randint(200, 2500)):
+        life.alloc()
+    for index in range(len(life.live) - 1, -1, -life.rng.choice([1, 2, 2, 3])):
+        life.free(index)
+    life.most = life.target = len(life.live) + 100
+    life.policy = "any"
+    return {**LOOK, "drain": 0.02, "snap": 0.02, "stats": 0.2, "trace": 0.1, "e": 0.1}
+
+
+@profile()
+def near_oom(life):
+    life.sizes = Sizes(life.rng, life.rng.choice([USUAL, BIG]), life.rng.randint(3, 20), 0.3)
+    tight(life)
+    return {**LOOK, "ext": 2, "absurd": 0.5, "e": 1}
+
+
+@profile()
+def streams(life):
+    life.streams = life.rng.choice([[0, 1], [0, 1, 2, 5], [3]])
+    life.other = life.rng.choice([9, 9, 2])
+    life.manual = life.rng.random() < 0.7
+    if life.rng.random() < 0.4:
+        tight(life)
+    return {**LOOK, "r": 10, "used": 15, "s": 6, "e": 1}
+
+
+@profile()
+def empty_cache(life):
+    life.streams = life.rng.choice([[0], [0, 1, 2]])
+    return {**LOOK, "e": 8, "drain": 2}
+
+
+def pooled(life):
+    life.streams = life.rng.choice([[0], [0, 1], [0, 1, 2]])
+    life.sizes = Sizes(life.rng, life.rng.choice([USUAL, BIG, {"small": 1, "middle": 1}]), life.rng.randint(2, 10), 0.2)
+    life.most = life.rng.choice([10, 40])
+    return {**LOOK, "pool": 8, "e": 2, "drain": 1.5}
+
+
+@profile()
+def pools(life):
+    life.pool_count = 1
+    return pooled(life)
+
+
+@profile()
+def pools_many(life):
+    life.pool_count = life.rng.randint(2, 5)
+    return pooled(life)
+
+
+@profile()
+def pools_oom(life):
+    weights = pooled(life)
+    life.pool_count = life.rng.randint(1, 3)
+    tight(life)
+    return {**weights, "ext": 1, "e": 1}
+
+
+@profile()
+def captures(life):
+    """Frees of blocks that other streams used, while a routing exists."""
+    weights = pooled(life)
+    life.other = 9
+    life.manual = life.rng.random() < 0.7
+    life.pool_count = life.rng.randint(1, 3)
+    return {**weights, "r": 10, "used": 15, "s": 4}
+
+
+@profile(201)
+def pools_expandable(life):
+    weights = pooled(life)
+    life.conf = "expandable_segments:True"
+    life.pool_count = life.rng.randint(1, 3)
+    life.total = life.rng.choice([GIB, 3 * GIB, 80 * GIB])
+    return {**weights, "ext": 1, "e": 2}
+
+
+@profile()
+def odd_calls(life):
+    """What the library answers with an error."""
+    weights = pooled(life)
+    life.odd = 0.3
+    return {**weights, "pool": 15, "frac": 1, "conf": 1}
+
+
+@profile()
+def max_split(life):
+    life.conf = some_settings(life.rng, life.release, [("max_split_size_mb", SETTINGS["max_split_size_mb"][1](life.rng, 0))], 1,
+                              ("expandable_segments",))
+    life.sizes = Sizes(life.rng, BIG, life.rng.randint(3, 20), 0.3)
+    tight(life, life.rng.choice([None, 4]))
+    return {**LOOK, "ext": 0.5}
+
+
+@profile()
+def roundup(life):
+    life.conf = f"roundup_power2_divisions:{divisions(life.rng, life.release)}"
+    if life.release == 113 and life.rng.random() < 0.5:
+        life.conf += f",roundup_bypass_threshold_mb:{life.rng.choice([1, 2, 8, 32, 100])}"
+    return LOOK
+
+
+@profile()
+def collect(life):
+    life.conf = some_settings(life.rng, life.release, [("garbage_collection_threshold", f"{life.rng.uniform(0.05, 0.95):.2f}")], 1)
+    life.sizes = Sizes(life.rng, BIG, life.rng.randint(3, 20), 0.2)
+    life.streams = life.rng.choice([[0], [0, 1]])
+    tight(life)
+    life.emit(f"frac {life.rng.choice([1.0, 0.95, 0.8, 0.5])}")
+    return {**LOOK, "frac": 0.3}
+
+
+@profile()
+def fraction(life):
+    tight(life)
+    return {**LOOK, "frac": 1.5, "ext": 0.5}
+
+
+@profile()
+def device_bytes(life):
+    tight(life)
+    life.conf = life.rng.choice(["", "expandable_segments:True" if life.release >= 201 else ""])
+    return {**LOOK, "total": 2, "ext": 1, "frac": 0.5}
+
+
+def expandable_life(life, extra=()):
+    life.conf = some_settings(life.rng, life.release, [("expandable_segments", "True"), *extra], 0)
+    life.streams = life.rng.choice([[0], [0], [0, 1, 2]])
+    life.total = life.rng.choice([2 * GIB, 16 * GIB, 80 * GIB])
+    return {**LOOK, "e": 3, "drain": 1}
+
+
+@profile(201)
+def expandable(life):
+    return expandable_life(life)
+
+
+@profile(201)
+def expandable_oom(life):
+    weights = expandable_life(life)
+    life.sizes = Sizes(life.rng, life.rng.choice([USUAL, BIG]), life.rng.randint(3, 20), 0.3)
+    tight(life)
+    return {**weights, "ext": 2}
+
+
+@profile(201)
+def expandable_split(life):
+    weights = expandable_life(life, [("max_split_size_mb", str(life.rng.choice([21, 64, 128, 200])))])
+    life.sizes = Sizes(life.rng, BIG, life.rng.randint(3, 20), 0.3)
+    if life.rng.random() < 0.5:
+        tight(life)
+    return weights
+
+
+@profile(201)
+def expandable_streams(life):
+    weights = expandable_life(life)
+    life.streams, life.other = [0, 1, 2], 9
+    life.manual = life.rng.random() < 0.7
+    return {**weights, "r": 10, "used": 15, "s": 6}
+
+
+@profile(211)
+def large_segment(life):
+    life.conf = some_settings(life.rng, life.release, [("large_segment_size_mb", SETTINGS["large_segment_size_mb"][1](life.rng, 0))], 2)
+    if life.rng.random() < 0.4:
+        tight(life)
+    return {**LOOK, "e": 1}
+
+
+@profile(206)
+def non_split_rounding(life):
+    life.conf = some_settings(life.rng, life.release, [
+        ("max_non_split_rounding_mb", SETTINGS["max_non_split_rounding_mb"][1](life.rng, 0)),
+        ("max_split_size_mb", str(life.rng.choice([32, 64, 128])))], 0)
+    life.sizes = Sizes(life.rng, BIG, life.rng.randint(3, 20), 0.3)
+    return LOOK
+
+
+@profile(212)
+def throw_oom(life):
+    life.conf = some_settings(life.rng, life.release, [("throw_on_cudamalloc_oom", "True")], 1)
+    tight(life)
+    return {**LOOK, "ext": 1, "frac": 0.2}
+
+
+@profile(215)
+def reserves(life):
+    key = life.rng.choice(["expandable_segments_reserve", "expandable_segments_reserve_by_class"])
+    weights = expandable_life(life, [(key, SETTINGS[key][1](life.rng, 0))])
+    life.sizes = Sizes(life.rng, life.rng.choice([USUAL, BIG]), life.rng.randint(3, 20), 0.3)
+    if life.rng.random() < 0.5:
+        tight(life)
+    return weights
+
+
+def settings_life(life):
+    life.conf = some_settings(life.rng, life.release, (), 5)
+    life.sizes = Sizes(life.rng, life.rng.choice([USUAL, BIG]), life.rng.randint(3, 20), 0.3)
+    life.total = life.rng.choice([2 * GIB, 16 * GIB, 80 * GIB])
+    if life.rng.random() < 0.5:
+        tight(life)
+
+
+@profile()
+def settings(life):
+    settings_life(life)
+    return {**LOOK, "frac": 0.3, "ext": 0.5}
+
+
+@profile()
+def conf(life):
+    """Settings at run time. max_split_size_mb stays what it was: switched on over larger split blocks it breaks
+    the library; and with it expandable_segments stays, which splits such blocks."""
+    if life.rng.random() < 0.3:
+        life.fixed = [("max_split_size_mb", "64"), ("large_segment_size_mb", None)]
+        if life.release >= 201:
+            life.fixed.append(("expandable_segments", life.rng.choice(["True", "False"])))
+    life.conf = some_settings(life.rng, life.release, life.fixed, 2, ("max_split_size_mb",))
+    life.odd = 0.1
+    if life.rng.random() < 0.5:
+        tight(life)
+    return {**LOOK, "conf": 2, "e": 2, "frac": 0.2}
+
+
+@profile()
+def broken(life):
+    """max_split_size_mb set where larger blocks are split: the library may break, the model must say so."""
+    life.sizes = Sizes(life.rng, BIG, life.rng.randint(3, 20), 0.3)
+    tight(life)
+    life.run(life.rng.randint(20, 150), {**LOOK, "burst": 3})
+    life.emit(f"conf max_split_size_mb:{life.rng.choice([21, 32, 64])}")
+    return LOOK
+
+
+@profile(213)
+def at(life):
+    life.streams = [0]
+    life.conf = life.rng.choice(["", "", "expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"])
+    return {**LOOK, "at": 8, "e": 1}
+
+
+@profile(200)
+def history(life):
+    return {**LOOK, "hist": 3, "trace": 5, "snap": 2}
+
+
+@profile()
+def mixed(life):
+    """Everything at once."""
+    settings_life(life)
+    life.streams, life.other = life.rng.choice([[0], [0, 1]]), life.rng.choice([None, 9])
+    life.manual = life.rng.random() < 0.5
+    life.pool_count = life.rng.randint(1, 3)
+    others = {"ext": 1, "total": 0.3, "frac": 0.5, "e": 2, "pool": 4, "r": 5, "used": 8, "s": 3, "hist": 0.3}
+    return {**LOOK, **{key: others[key] for key in life.rng.sample(list(others), life.rng.randint(1, 6))}}
+
+
+def make(name, seed, release, probe=None):
+    """The script of this profile and seed for a release such as "2.9.1": environment and lines."""
+    rng = random.Random(f"{name} {seed}")
+    life = Life(rng, number(release))
+    life.probe = probe
+    if life.release >= 200 and rng.random() < 0.8:
+        life.emit("hist on")
+    weights = PROFILES[name][1](life)
+    if life.release < 200:
+        weights = {key: value for key, value in weights.items() if key not in ("trace", "hist")}
+    length = rng.choice([rng.randint(10, 60), rng.randint(60, 300), rng.randint(60, 300), rng.randint(300, 1000)])
+    life.run(len(life.lines) + length, weights)
+    life.close()
+    return life.environment(), life.lines
