@@ -16,6 +16,20 @@ typedef enum ul_tie_rule {
   UL_TIE_SEGMENT, /* creation order of the segment, then address */
 } ul_tie_rule;
 
+/* How requests are sent to a private pool. */
+typedef enum ul_routing_rule {
+  UL_ROUTING_CAPTURE, /* by graph capture, all streams of it */
+  UL_ROUTING_STREAM,  /* one stream to one pool */
+  UL_ROUTING_LIST,    /* a list of pools, each with a test on the stream */
+} ul_routing_rule;
+
+/* When a pool registered as use_on_oom serves requests of others. */
+typedef enum ul_on_oom_rule {
+  UL_ON_OOM_NEVER,
+  UL_ON_OOM_LAST,  /* when all else has failed */
+  UL_ON_OOM_FIRST, /* at the driver's first refusal */
+} ul_on_oom_rule;
+
 typedef struct ul_profile {
   uint16_t release; /* major * 100 + minor */
   const char *name; /* "2.9" */
