@@ -11,6 +11,8 @@ static const ul_command commands[] = {
     {"replay", UL_CMD_REPLAY, "replay a recording, prove the replay, say where the memory went",
      "TRACE...", ul_cmd_replay},
     {"info", UL_CMD_INFO, "say what is in a recording", "TRACE...", ul_cmd_info},
+    {"script", UL_CMD_SCRIPT, "answer allocator calls written one a line", "FILE...",
+     ul_cmd_script},
     {"version", UL_CMD_VERSION, "print the version", "", ul_cmd_version},
     {"help", UL_CMD_HELP, "describe the program or one command", "[COMMAND]", ul_cmd_help},
 };
@@ -62,6 +64,8 @@ static int run(const ul_command *command, int argc, char **argv) {
     return code;
   if (!settings.help && !settings.operand_count && command->operands[0] == 'T')
     return ul_misuse(command->name, "no trace given");
+  if (!settings.help && !settings.operand_count && command->operands[0] == 'F')
+    return ul_misuse(command->name, "no script given");
   if (settings.operand_count && !command->operands[0])
     return ul_misuse(command->name, "takes no operand, but '%s' was given", settings.operands[0]);
   code = ul_out_open(&out, command->name, &settings);

@@ -40,6 +40,21 @@ static const ul_opt options[] = {
      "user, and full with --json)."},
     {"strict", 0, UL_OPT_FLAG, UL_CMD_REPLAY, AT(strict), NULL, NULL,
      "Exit 1 unless the replay is proved."},
+    {"torch", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(torch), "RELEASE", NULL,
+     "Answer as this PyTorch release (2.9, 2.9.1+cu128) would (default: the newest known)."},
+    {"conf", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(conf), "SETTINGS", NULL,
+     "These settings instead of those in the script, written as PYTORCH_CUDA_ALLOC_CONF takes "
+     "them."},
+    {"memory", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(memory), "SIZE", NULL,
+     "A device with this much memory (24GiB, 80G, 24GB) instead of the script's (default: 80GiB)."},
+    {"backend", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(backend), "NAME", NULL,
+     "The model that answers: native, or naive, its slow twin written for clarity."},
+    {"section", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(section), "LIST", NULL,
+     "Print only these parts of the answers, of place,message,stats,newstats,snap,trace."},
+    {"checked", 0, UL_OPT_FLAG, UL_CMD_SCRIPT, AT(checked), NULL, NULL,
+     "Check every invariant of the model after each event."},
+    {"strict", 0, UL_OPT_FLAG, UL_CMD_SCRIPT, AT(strict), NULL, NULL,
+     "Exit 1 if an event ran out of memory or into an error."},
     {"json", 0, UL_OPT_FLAG, UL_CMD_ALL, AT(json), NULL, NULL,
      "Write one JSON document instead of text."},
     {"output", 'o', UL_OPT_TEXT, UL_CMD_ALL, AT(output), "FILE", NULL,
@@ -50,7 +65,7 @@ static const ul_opt options[] = {
      "Print sizes as exact numbers of bytes."},
     {"verbose", 'v', UL_OPT_MORE, UL_CMD_ALL, AT(verbosity), NULL, NULL, "Say more."},
     {"quiet", 'q', UL_OPT_LESS, UL_CMD_ALL, AT(verbosity), NULL, NULL, "Say less."},
-    {"no-progress", 0, UL_OPT_FLAG, UL_CMD_READERS, AT(no_progress), NULL, NULL,
+    {"no-progress", 0, UL_OPT_FLAG, UL_CMD_READERS | UL_CMD_SCRIPT, AT(no_progress), NULL, NULL,
      "Draw no progress bar on the terminal."},
     {"man", 0, UL_OPT_FLAG, UL_CMD_HELP, AT(man), NULL, NULL,
      "Print the option list of a command as its manual page has it."},
@@ -66,9 +81,9 @@ const ul_opt *ul_opt_at(size_t index) {
 int ul_opt_given(const ul_settings *settings, const char *name) {
   size_t i;
 
-  for (i = 0; i < OPTION_COUNT; i++) {
-    if (strcmp(options[i].name, name) == 0)
-      return (settings->given >> i & 1) != 0;
+  for (i = 0; i < OPTION_COUNT; i++) { /* a name may have a row for each command */
+    if (strcmp(options[i].name, name) == 0 && (settings->given >> i & 1))
+      return 1;
   }
   return 0;
 }

@@ -13,17 +13,19 @@ enum {
   UL_CMD_INFO = 1u << 1,
   UL_CMD_VERSION = 1u << 2,
   UL_CMD_HELP = 1u << 3,
+  UL_CMD_SCRIPT = 1u << 4,
   UL_CMD_READERS = UL_CMD_REPLAY | UL_CMD_INFO,
-  UL_CMD_ALL = UL_CMD_READERS | UL_CMD_VERSION | UL_CMD_HELP,
+  UL_CMD_ALL = UL_CMD_READERS | UL_CMD_SCRIPT | UL_CMD_VERSION | UL_CMD_HELP,
 };
 
 /* What the command line said. Texts point into argv. */
 typedef struct ul_settings {
   const char *torch, *conf, *memory, *gpu, *reserve, *output, *from, *to;
+  const char *backend, *section;
   uint64_t memory_bytes, reserve_bytes; /* of memory or gpu, and of reserve */
   unsigned device, top;
   int stack; /* ul_stack_style */
-  int json, force, strict, bytes, no_progress, help, man;
+  int json, force, strict, checked, bytes, no_progress, help, man;
   int verbosity;
   uint64_t given; /* bit n: row n of the table was given */
   char **operands;

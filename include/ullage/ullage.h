@@ -10,6 +10,7 @@
 #include "ullage/model.h"
 #include "ullage/replay.h"
 #include "ullage/report.h"
+#include "ullage/script.h"
 #include "ullage/source.h"
 #include "ullage/state.h"
 #include "ullage/version.h"

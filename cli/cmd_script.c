@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* ullage script FILE...: allocator calls, one a line, and what a modelled device answers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ullage/model.h"
+#include "ullage/report.h"
+#include "ullage/script.h"
+
+#include "cli/command.h"
+#include "cli/nearest.h"
+#include "cli/say.h"
+#include "cli/terminal.h"
+
+static const struct {
+  const char *name;
+  unsigned bit;
+} sections[] = {
+    {"place", UL_SCRIPT_PLACE},       {"message", UL_SCRIPT_MESSAGE}, {"stats", UL_SCRIPT_STATS},
+    {"newstats", UL_SCRIPT_NEWSTATS}, {"snap", UL_SCRIPT_SNAP},       {"trace", UL_SCRIPT_TRACE},
+};
+
+enum { SECTION_COUNT = sizeof(sections) / sizeof(sections[0]), NAME_BYTES = 32 };
+
+static const char *next_section(size_t *index, void *arg) {
+  (void)arg;
+  return *index < SECTION_COUNT ? sections[(*index)++].name : NULL;
+}
+
+static unsigned section_bit(const char *name, size_t size) {
+  size_t i;
+
+  for (i = 0; i < SECTION_COUNT; i++) {
+    if (strlen(sections[i].name) == size && memcmp(sections[i].name, name, size) == 0)
+      return sections[i].bit;
+  }
+  return 0;
+}
+
+/* "place,stats". Returns 0 or an exit code. */
+static int read_sections(const char *text, unsigned *out) {
+  while (text) {
+    const size_t size = strcspn(text, ",");
+    const unsigned bit = section_bit(text, size);
+    char name[NAME_BYTES];
+    const char *near;
+    if (!bit) {
+      snprintf(name, sizeof(name), "%.*s", (int)(size < NAME_BYTES ? size : NAME_BYTES - 1), text);
+      near = ul_nearest(name, next_section, NULL);
+      if (near)
+        return ul_misuse("script", "--section has no '%s'; did you mean '%s'?", name, near);
+      return ul_misuse("script",
+                       "--section has no '%s', but place, message, stats, newstats, snap, trace",
+                       name);
+    }
+    *out |= bit;
+    text = text[size] ? text + size + 1 : NULL;
+  }
+  return 0;
+}
+
+/* A release, settings or a backend that no model takes are the caller's mistake, whatever the
+ * scripts hold. */
+static int check_model(const ul_settings *s) {
+  ul_model_options o = {.size = sizeof(o), .torch = s->torch, .backend = s->backend};
+  ul_model *model;
+  ul_error err;
+
+  if (s->torch && !*s->torch)
+    return ul_misuse("script", "--torch names no release");
+  if (ul_model_create(&model, &o, &err) != UL_OK)
+    return ul_misuse("script", "%s", err.message);
+  ul_model_destroy(model);
+  o.settings = s->conf;
+  if (!s->conf)
+    return 0;
+  if (ul_model_create(&model, &o, &err) != UL_OK)
+    return ul_misuse("script", "--conf: %s", err.message);
+  ul_model_destroy(model);
+  return 0;
+}
+
+static int read_memory(const ul_settings *s, uint64_t *out) {
+  ul_error err;
+
+  if (!s->memory)
+    return 0;
+  if (ul_parse_bytes(out, s->memory, &err) != UL_OK)
+    return ul_misuse("script", "--memory: %s", err.message);
+  return *out ? 0 : ul_misuse("script", "--memory 0 leaves nothing to allocate");
+}
+
+static int run_one(const ul_settings *s, ul_script_options *o, const char *path) {
+  ul_script_result result = {.size = sizeof(result)};
+  ul_status status;
+  ul_error err;
+  ul_bar bar;
+
+  ul_bar_begin(&bar, "running", s);
+  o->progress = ul_bar_progress;
+  o->progress_arg = &bar;
+  status = ul_script_run_file(path, o, &result, &err);
+  ul_bar_end(&bar);
+  if (status == UL_E_OUTPUT) /* ul_out_finish says what went wrong */
+    return 0;
+  if (status != UL_OK) {
+    ul_say("%s", err.message);
+    return ul_status_exit_code(status);
+  }
+  if (result.broken_line) {
+    ul_say("%s:%llu: the real allocator itself would break here: %s", path,
+           (unsigned long long)result.broken_line, result.broken_reason);
+    return 1;
+  }
+  return s->strict && (result.ooms || result.errors);
+}
+
+static void separate(const ul_settings *s, ul_out *out, const char *path, int first) {
+  if (s->operand_count < 2)
+    return;
+  if (s->json)
+    ul_out_printf(out, first ? "{\"schema\":\"ullage.script_list/1\",\"scripts\":[" : ",");
+  else
+    ul_out_printf(out, "%s==> %s <==\n", first ? "" : "\n", path);
+}
+
+int ul_cmd_script(const ul_settings *s, ul_out *out) {
+  ul_script_options o = {.size = sizeof(o)};
+  int code = check_model(s), i;
+
+  if (!code)
+    code = read_memory(s, &o.device_bytes);
+  if (!code)
+    code = read_sections(s->section, &o.sections);
+  if (code)
+    return code;
+  o.torch = s->torch;
+  o.settings = s->conf;
+  o.backend = s->backend;
+  o.checked = s->checked;
+  o.json = s->json;
+  o.write = ul_out_write;
+  o.write_arg = out;
+  for (i = 0; i < s->operand_count && !out->error && !out->closed; i++) {
+    int one;
+    separate(s, out, s->operands[i], i == 0);
+    one = run_one(s, &o, s->operands[i]);
+    code = one > code ? one : code;
+  }
+  if (s->json && s->operand_count > 1)
+    ul_out_printf(out, "]}\n");
+  return code;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What a script says of the device and the settings it is for: "# env NAME=VALUE ..." lines before
+ * its first event. */
+#ifndef UL_SCRIPT_HEADER_H
+#define UL_SCRIPT_HEADER_H
+
+#include <stdint.h>
+
+#include "script/line.h"
+#include "ullage/model.h"
+
+#define UL_SCRIPT_DEVICE_BYTES (UINT64_C(80) << 30) /* where nothing says otherwise */
+
+typedef struct ul_script_header {
+  uint64_t device_bytes;
+  ul_stream_events stream_events;
+  ul_address_policy address_policy;
+  ul_settings_variable variable;
+  char *settings;         /* owned; NULL: none */
+  uint64_t settings_line; /* where they stand */
+} ul_script_header;
+
+void ul_script_header_init(ul_script_header *header);
+void ul_script_header_release(ul_script_header *header);
+
+/* Reads a comment line; most say nothing. closed: an event was read already. */
+ul_status ul_script_header_read(ul_script_header *header, const ul_script_lines *lines, int closed,
+                                ul_error *err) UL_MUST_USE;
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "script/form.h"
+#include "script/runner.h"
+
+/* ---- devices ---- */
+
+ul_status ul_runner_open(ul_runner *r, ul_error *err) {
+  const ul_script_options *o = r->options;
+  const ul_script_header *h = &r->header;
+  ul_script_device *d = &r->devices[r->current];
+  ul_model_options options = {.size = sizeof(options)};
+  ul_status status;
+
+  if (d->model)
+    return UL_OK;
+  r->release = ul_script_release(o->torch);
+  options.backend = o->backend;
+  options.torch = o->torch;
+  options.settings = o->settings ? o->settings : h->settings;
+  options.variable = o->settings ? UL_SETTINGS_CUDA : h->variable;
+  options.device_bytes = o->device_bytes ? o->device_bytes : h->device_bytes;
+  options.address_policy = o->has_address_policy ? o->address_policy : h->address_policy;
+  options.seed = o->seed;
+  options.stream_events = h->stream_events;
+  options.every_call = 1;
+  options.checked = o->checked;
+  status = ul_model_create(&d->model, &options, err);
+  if (status == UL_E_SETTING && !o->settings && h->settings)
+    r->lines.number = h->settings_line;
+  if (status == UL_OK && r->records_history)
+    status = ul_model_record_history(d->model, 1, r->history_entries, err);
+  return status;
+}
+
+void ul_runner_release(ul_runner *r) {
+  size_t i;
+
+  for (i = 0; i < UL_SCRIPT_DEVICES; i++) {
+    ul_model_destroy(r->devices[i].model);
+    ul_idmap_release(&r->devices[i].handles);
+  }
+  ul_script_header_release(&r->header);
+  UL_VEC_RELEASE(&r->history);
+}
+
+/* ---- answers ---- */
+
+static ul_answer answer_of(const ul_runner *r, unsigned device, const ul_script_command *c) {
+  ul_answer a = {.command = c, .model = r->devices[device].model};
+
+  a.event = r->result.events;
+  a.line = r->lines.number;
+  a.device = (uint16_t)device;
+  a.release = r->release;
+  return a;
+}
+
+static ul_status refuse(ul_answer *a, const char *why) {
+  a->result = UL_ANSWER_ERROR;
+  a->message = why;
+  return UL_OK;
+}
+
+static ul_status missing(ul_answer *a, const char *which) {
+  a->result = UL_ANSWER_MISSING;
+  a->message = which;
+  return UL_OK;
+}
+
+static void count(ul_runner *r, const ul_answer *a) {
+  r->result.served += a->result == UL_ANSWER_SERVED;
+  r->result.ooms += a->result == UL_ANSWER_OOM;
+  r->result.errors += a->result == UL_ANSWER_ERROR || a->result == UL_ANSWER_MISSING;
+  if (a->result == UL_ANSWER_BROKEN) {
+    r->result.broken_line = a->line;
+    r->result.broken_reason = a->message;
+  }
+}
+
+/* The text of the exception; NULL from a backend that has none. */
+static const char *message_of(ul_runner *r, const ul_model *model) {
+  return ul_model_message(model, r->message, sizeof(r->message)) ? r->message : NULL;
+}
+
+static ul_status apply(ul_runner *r, ul_answer *a, const ul_event *event, ul_error *err) {
+  ul_model *model = r->devices[a->device].model;
+  ul_outcome o;
+
+  UL_TRY(ul_model_apply(model, event, NULL, &o, err));
+  a->calls = o.calls;
+  a->call_count = o.call_count;
+  a->message = o.reason;
+  switch ((ul_outcome_result)o.result) {
+  case UL_OUTCOME_DONE:
+    a->message = NULL;
+    break;
+  case UL_OUTCOME_SERVED:
+    a->result = UL_ANSWER_SERVED;
+    a->address = o.address;
+    a->bytes = o.block_bytes;
+    break;
+  case UL_OUTCOME_OOM:
+    a->result = UL_ANSWER_OOM;
+    a->message = message_of(r, model);
+    a->observed = !o.preempted;
+    a->segment_bytes = o.segment_bytes;
+    a->limit_bytes = o.limit_bytes;
+    a->free_bytes = o.device_free_bytes;
+    break;
+  case UL_OUTCOME_REJECTED:
+    a->result = UL_ANSWER_ERROR;
+    r->result.rejected++;
+    break;
+  case UL_OUTCOME_BROKEN:
+    a->result = UL_ANSWER_BROKEN;
+    break;
+  }
+  return UL_OK;
+}
+
+/* ---- allocations ---- */
+
+static ul_status allocate(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  ul_script_device *d = &r->devices[a->device];
+  ul_event event = {.kind = UL_EVENT_ALLOC, .bytes = c->bytes};
+
+  if (!d->keeps_ids && ul_idmap_get(&d->handles, c->id))
+    return ul_script_fail(err, &r->lines, UL_E_MALFORMED,
+                          "expected an id that is not allocated, found %" PRIu64, c->id);
+  if (d->last_handle == UINT32_MAX)
+    return ul_script_fail(err, &r->lines, UL_E_LIMIT,
+                          "expected at most %" PRIu32 " allocations, found one more", UINT32_MAX);
+  event.handle = d->last_handle + 1;
+  event.stream = c->stream == UL_STREAM_ALL ? 0 : c->stream;
+  if (c->kind == UL_SCRIPT_ALLOC_AT) {
+    event.kind = UL_EVENT_ALLOC_AT;
+    event.time_ns = c->address;
+  } else if (!c->bytes) {
+    a->result = UL_ANSWER_EMPTY;
+    return UL_OK;
+  }
+  UL_TRY(apply(r, a, &event, err));
+  if (a->result != UL_ANSWER_SERVED)
+    return UL_OK;
+  d->last_handle++;
+  if (!ul_idmap_set(&d->handles, c->id, d->last_handle))
+    return ul_fail_nomem(err, "the ids of the script");
+  return UL_OK;
+}
+
+static ul_status allocate_at(ul_runner *r, ul_answer *a, const ul_script_command *c,
+                             ul_error *err) {
+  if (ul_script_has(r->release, UL_SCRIPT_FORM_ALLOCATE_AT))
+    return allocate(r, a, c, err);
+  return missing(a, "unknown at");
+}
+
+/* Nothing where the allocation had failed. */
+static ul_status use(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  ul_script_device *d = &r->devices[a->device];
+  ul_event event = {.kind = UL_EVENT_FREE};
+
+  event.handle = ul_idmap_get(&d->handles, c->id);
+  if (!event.handle)
+    return UL_OK;
+  if (c->kind == UL_SCRIPT_STREAM_USE) {
+    event.kind = UL_EVENT_STREAM_USE;
+    event.stream = c->stream == UL_STREAM_ALL ? 0 : c->stream;
+  } else if (!d->keeps_ids) {
+    ul_idmap_remove(&d->handles, c->id);
+  }
+  return apply(r, a, &event, err);
+}
+
+/* ---- private pools ---- */
+
+/* Up to 2.0 a private pool is a capture of every stream; up to 2.2 one stream is routed. */
+static void route(const ul_runner *r, const ul_script_command *c, ul_event *event) {
+  event->stream = c->stream;
+  if (!ul_script_has(r->release, UL_SCRIPT_FORM_POOL_WITHOUT_CAPTURE)) {
+    event->stream = UL_STREAM_ALL;
+    if (event->kind == UL_EVENT_POOL_BEGIN)
+      event->kind = UL_EVENT_CAPTURE_BEGIN;
+    if (event->kind == UL_EVENT_POOL_END)
+      event->kind = UL_EVENT_CAPTURE_END;
+  } else if (!ul_script_has(r->release, UL_SCRIPT_FORM_POOL_FILTER) &&
+             event->stream == UL_STREAM_ALL) {
+    event->stream = 0;
+  }
+}
+
+static ul_status pool(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  static const struct {
+    uint8_t event;
+    int routes;
+    ul_script_form first; /* COUNT: every release */
+    const char *missing;
+  } kinds[] = {
+      [UL_SCRIPT_POOL_BEGIN] = {UL_EVENT_POOL_BEGIN, 1, UL_SCRIPT_FORM_COUNT, NULL},
+      [UL_SCRIPT_POOL_END] = {UL_EVENT_POOL_END, 1, UL_SCRIPT_FORM_COUNT, NULL},
+      [UL_SCRIPT_CAPTURE_BEGIN] = {UL_EVENT_CAPTURE_BEGIN, 1, UL_SCRIPT_FORM_COUNT, NULL},
+      [UL_SCRIPT_CAPTURE_END] = {UL_EVENT_CAPTURE_END, 1, UL_SCRIPT_FORM_COUNT, NULL},
+      [UL_SCRIPT_POOL_RELEASE] = {UL_EVENT_POOL_RELEASE, 0, UL_SCRIPT_FORM_COUNT, NULL},
+      [UL_SCRIPT_POOL_CREATE] = {UL_EVENT_POOL_CREATE, 0, UL_SCRIPT_FORM_POOL_CREATE,
+                                 "unsupported create"},
+      [UL_SCRIPT_POOL_USE_ON_OOM] = {UL_EVENT_POOL_USE_ON_OOM, 0, UL_SCRIPT_FORM_POOL_USE_ON_OOM,
+                                     "unsupported oom"},
+      [UL_SCRIPT_POOL_NO_SPLIT] = {UL_EVENT_POOL_NO_SPLIT, 0, UL_SCRIPT_FORM_POOL_NO_SPLIT,
+                                   "unsupported nosplit"},
+      [UL_SCRIPT_POOL_CUSTOM] = {UL_EVENT_POOL_CUSTOM, 0, UL_SCRIPT_FORM_COUNT, NULL},
+      [UL_SCRIPT_CHECKPOINT] = {UL_EVENT_POOL_CHECKPOINT, 0, UL_SCRIPT_FORM_COUNT, NULL},
+      [UL_SCRIPT_RESTORE] = {UL_EVENT_POOL_RESTORE, 0, UL_SCRIPT_FORM_COUNT, NULL},
+  };
+  ul_event event = {.kind = kinds[c->kind].event, .pool = c->pool, .handle = c->number};
+
+  if (kinds[c->kind].missing && !ul_script_has(r->release, kinds[c->kind].first))
+    return missing(a, kinds[c->kind].missing);
+  if (kinds[c->kind].routes)
+    route(r, c, &event);
+  if (c->kind == UL_SCRIPT_CHECKPOINT)
+    r->devices[a->device].keeps_ids = 1;
+  return apply(r, a, &event, err);
+}
+
+/* ---- settings and the environment ---- */
+
+static ul_status fraction(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  ul_event event = {.kind = UL_EVENT_SET_FRACTION};
+
+  if (!(c->fraction >= 0.0 && c->fraction <= 1.0))
+    return refuse(a, "a memory fraction is from 0 to 1");
+  event.bytes = ul_model_fraction_limit(r->devices[a->device].model, c->fraction);
+  return apply(r, a, &event, err);
+}
+
+static ul_status environment(ul_runner *r, ul_answer *a, const ul_script_command *c,
+                             ul_error *err) {
+  ul_event event = {.bytes = c->bytes, .stream = c->stream};
+
+  switch (c->kind) {
+  case UL_SCRIPT_EXTERNAL:
+    event.kind = UL_EVENT_EXTERNAL_BYTES;
+    break;
+  case UL_SCRIPT_TOTAL:
+    event.kind = UL_EVENT_DEVICE_BYTES;
+    break;
+  case UL_SCRIPT_SYNC:
+    event.kind = UL_EVENT_SYNC;
+    break;
+  default: /* UL_SCRIPT_EMPTY_CACHE */
+    event.kind = UL_EVENT_EMPTY_CACHE;
+    event.stream = 0;
+    event.pool = ul_script_has(r->release, UL_SCRIPT_FORM_EMPTY_POOL) ? c->pool : 0;
+    break;
+  }
+  return apply(r, a, &event, err);
+}
+
+static ul_status configure(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  ul_error why;
+  ul_status status = ul_model_configure(r->devices[a->device].model, c->text, &why);
+
+  r->configured = 1;
+  if (status == UL_E_SETTING) {
+    memcpy(r->message, why.message, sizeof(why.message));
+    return refuse(a, r->message);
+  }
+  if (status != UL_OK && err)
+    *err = why;
+  return status;
+}
+
+/* ---- history ---- */
+
+/* It is kept where it will be shown, and changes nothing else. */
+static int wants_history(const ul_runner *r) {
+  return (r->options->sections & UL_SCRIPT_TRACE) &&
+         ul_script_has(r->release, UL_SCRIPT_FORM_HISTORY);
+}
+
+static ul_status record_history(ul_runner *r, ul_answer *a, const ul_script_command *c,
+                                ul_error *err) {
+  const uint64_t unlimited = 1000000000;
+
+  if (!wants_history(r))
+    return UL_OK;
+  r->records_history = c->kind == UL_SCRIPT_HISTORY_ON;
+  r->history_entries = c->number ? c->number : unlimited;
+  r->devices[a->device].shown_entries = 0;
+  return ul_model_record_history(r->devices[a->device].model, r->records_history,
+                                 r->history_entries, err);
+}
+
+static ul_status show_history(ul_runner *r, ul_answer *a, const ul_script_command *c,
+                              ul_error *err) {
+  ul_script_device *d = &r->devices[a->device];
+  const size_t entries = ul_model_history(d->model, NULL, 0);
+
+  (void)c;
+  if (!wants_history(r))
+    return UL_OK;
+  r->history.count = 0;
+  if (!UL_VEC_RESERVE(&r->history, entries + 1))
+    return ul_fail_nomem(err, "the history of the model");
+  r->history.count = ul_model_history(d->model, r->history.items, r->history.capacity);
+  a->history = r->history.items;
+  if (entries > d->shown_entries) {
+    a->history += d->shown_entries;
+    a->history_count = entries - d->shown_entries;
+  }
+  d->shown_entries = entries;
+  return ul_model_snapshot(d->model, &r->state, err); /* which the history notes */
+}
+
+static ul_status show_snapshot(ul_runner *r, ul_answer *a, const ul_script_command *c,
+                               ul_error *err) {
+  (void)c;
+  if (!(r->options->sections & (UL_SCRIPT_SNAP | UL_SCRIPT_TRACE)))
+    return UL_OK;
+  UL_TRY(ul_model_snapshot(r->devices[a->device].model, &r->state, err));
+  a->state = &r->state;
+  return UL_OK;
+}
+
+/* ---- one line ---- */
+
+static ul_status select_device(ul_runner *r, const ul_script_command *c, ul_error *err) {
+  if (c->number >= UL_SCRIPT_DEVICES)
+    return ul_script_fail(err, &r->lines, UL_E_MALFORMED,
+                          "expected a device from 0 to %d, found %" PRIu64, UL_SCRIPT_DEVICES - 1,
+                          c->number);
+  r->current = (unsigned)c->number;
+  if (r->configured && !r->devices[r->current].model)
+    return ul_script_fail(err, &r->lines, UL_E_MALFORMED,
+                          "expected device %u before the first conf, found it after", r->current);
+  return ul_runner_open(r, err);
+}
+
+static ul_status reset_peak(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  (void)c, (void)err;
+  ul_model_reset_peak(r->devices[a->device].model);
+  return UL_OK;
+}
+
+static ul_status reset_accumulated(ul_runner *r, ul_answer *a, const ul_script_command *c,
+                                   ul_error *err) {
+  (void)c, (void)err;
+  ul_model_reset_accumulated(r->devices[a->device].model);
+  return UL_OK;
+}
+
+static ul_status show_stats(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  (void)r, (void)c, (void)err;
+  a->shows_stats = 1;
+  return UL_OK;
+}
+
+static ul_status show_used(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  (void)c, (void)err;
+  a->shows_used = 1;
+  a->used_bytes = ul_model_totals(r->devices[a->device].model)->reserved_bytes;
+  return UL_OK;
+}
+
+typedef ul_status take_step(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err);
+
+/* for_all: asked of the process, and so of every device. */
+static const struct {
+  take_step *take;
+  int for_all;
+} steps[] = {
+    [UL_SCRIPT_ALLOC] = {allocate, 0},
+    [UL_SCRIPT_ALLOC_AT] = {allocate_at, 0},
+    [UL_SCRIPT_FREE] = {use, 0},
+    [UL_SCRIPT_STREAM_USE] = {use, 0},
+    [UL_SCRIPT_SYNC] = {environment, 1},
+    [UL_SCRIPT_EMPTY_CACHE] = {environment, 1},
+    [UL_SCRIPT_FRACTION] = {fraction, 0},
+    [UL_SCRIPT_EXTERNAL] = {environment, 0},
+    [UL_SCRIPT_TOTAL] = {environment, 0},
+    [UL_SCRIPT_POOL_BEGIN] = {pool, 0},
+    [UL_SCRIPT_POOL_END] = {pool, 0},
+    [UL_SCRIPT_CAPTURE_BEGIN] = {pool, 0},
+    [UL_SCRIPT_CAPTURE_END] = {pool, 0},
+    [UL_SCRIPT_POOL_RELEASE] = {pool, 0},
+    [UL_SCRIPT_POOL_CREATE] = {pool, 0},
+    [UL_SCRIPT_POOL_USE_ON_OOM] = {pool, 0},
+    [UL_SCRIPT_POOL_NO_SPLIT] = {pool, 0},
+    [UL_SCRIPT_POOL_CUSTOM] = {pool, 0},
+    [UL_SCRIPT_CHECKPOINT] = {pool, 0},
+    [UL_SCRIPT_RESTORE] = {pool, 0},
+    [UL_SCRIPT_DEVICE] = {NULL, 0}, /* nothing is asked of the device */
+    [UL_SCRIPT_CONFIGURE] = {configure, 1},
+    [UL_SCRIPT_HISTORY_ON] = {record_history, 1},
+    [UL_SCRIPT_HISTORY_OFF] = {record_history, 1},
+    [UL_SCRIPT_RESET_PEAK] = {reset_peak, 0},
+    [UL_SCRIPT_RESET_ACCUMULATED] = {reset_accumulated, 0},
+    [UL_SCRIPT_SHOW_STATS] = {show_stats, 0},
+    [UL_SCRIPT_SHOW_SNAPSHOT] = {show_snapshot, 0},
+    [UL_SCRIPT_SHOW_TRACE] = {show_history, 0},
+    [UL_SCRIPT_SHOW_USED] = {show_used, 0},
+};
+
+static ul_status step_device(ul_runner *r, unsigned device, const ul_script_command *c,
+                             ul_error *err) {
+  ul_answer a = answer_of(r, device, c);
+
+  UL_TRY(steps[c->kind].take(r, &a, c, err));
+  count(r, &a);
+  r->printer->answer(r->printer_state, &a);
+  return UL_OK;
+}
+
+static ul_status step(ul_runner *r, const ul_script_command *c, ul_error *err) {
+  unsigned device;
+
+  if (c->kind == UL_SCRIPT_DEVICE)
+    return select_device(r, c, err);
+  UL_TRY(ul_runner_open(r, err));
+  if (!steps[c->kind].for_all)
+    return step_device(r, r->current, c, err);
+  for (device = 0; device < UL_SCRIPT_DEVICES; device++) {
+    if (r->devices[device].model)
+      UL_TRY(step_device(r, device, c, err));
+  }
+  return UL_OK;
+}
+
+ul_status ul_runner_step(ul_runner *r, const ul_script_command *c, ul_error *err) {
+  ul_status status;
+
+  r->result.events++;
+  status = step(r, c, err);
+  /* The model does not know of lines; our own sentences have theirs. */
+  if (status != UL_OK && status != UL_E_MALFORMED && status != UL_E_LIMIT)
+    ul_script_locate(err, &r->lines);
+  return status;
+}
