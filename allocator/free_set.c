@@ -4,234 +4,293 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/free_set_fast.h"
 #include "base/vec.h"
 
-enum { LEAF_SIZES = 64, SPLIT_ABOVE = 48, FEW_ITEMS = 8 };
-
-/* All blocks of one size, by tie: few of them in place, many in a list of their own. */
-struct same_size {
-  uint32_t count;
-  uint32_t is_many;
-  union {
-    ul_tie few[FEW_ITEMS];
-    ul_tie_list many;
-  } items;
-};
-
-struct ul_free_leaf {
-  uint64_t occupied; /* bit per size: it has blocks */
-  uint32_t count;    /* of sizes */
-  uint64_t sizes[LEAF_SIZES];
-  struct same_size blocks[LEAF_SIZES];
-};
+enum { SPLIT_ABOVE = 48 };
 
 static const ul_free_entry no_entry = {0, 0, 0};
 
-/* ---- one size ---- */
+void ul_free_set_init(ul_free_set *set, ul_free_index index) {
+  memset(set, 0, sizeof(*set));
+  set->index = (uint8_t)index;
+}
 
-static int make_many(struct same_size *s) {
-  ul_tie_list many = {NULL, 0, 0};
+int ul_free_set_make_units(ul_free_set *set) {
   uint32_t i;
 
-  for (i = 0; i < s->count; i++) {
-    if (!ul_tie_list_insert(&many, s->items.few[i])) {
-      ul_tie_list_release(&many);
-      return 0;
-    }
-  }
-  s->items.many = many;
-  s->is_many = 1;
-  return 1;
+  set->units = calloc(1, sizeof(*set->units));
+  for (i = 0; set->units && i < UL_FREE_UNITS; i++)
+    set->units->classes[i].bytes = (uint64_t)(i + 1) * UL_FREE_UNIT;
+  return set->units != NULL;
 }
 
-static int add_item(struct same_size *s, uint64_t tie, uint32_t block) {
-  const ul_tie fresh = {tie, block};
-  uint32_t at;
-
-  if (!s->is_many && s->count == FEW_ITEMS && !make_many(s))
-    return 0;
-  if (s->is_many) {
-    if (!ul_tie_list_insert(&s->items.many, fresh))
-      return 0;
-  } else {
-    for (at = s->count; at && s->items.few[at - 1].tie > tie; at--)
-      s->items.few[at] = s->items.few[at - 1];
-    s->items.few[at] = fresh;
-  }
-  s->count++;
-  return 1;
-}
-
-static int drop_item(struct same_size *s, uint64_t tie) {
-  uint32_t at;
-
-  if (s->is_many) {
-    if (!ul_tie_list_remove(&s->items.many, tie))
-      return 0;
-    s->count--;
-    return 1;
-  }
-  for (at = 0; at < s->count && s->items.few[at].tie != tie; at++)
-    ;
-  if (at == s->count)
-    return 0;
-  for (s->count--; at < s->count; at++)
-    s->items.few[at] = s->items.few[at + 1];
-  return 1;
-}
-
-static ul_tie item_at(const struct same_size *s, ul_tie_at at) {
-  return s->is_many ? *ul_tie_list_get(&s->items.many, at) : s->items.few[at.index];
-}
-
-static ul_tie_at last_item(const struct same_size *s) {
-  const ul_tie_at last = {0, s->count - 1};
-  return s->is_many ? ul_tie_list_last(&s->items.many) : last;
-}
-
-static int next_item(const struct same_size *s, ul_tie_at *at) {
-  if (s->is_many)
-    return ul_tie_list_next(&s->items.many, at);
-  if (at->index + 1 >= s->count)
-    return 0;
-  at->index++;
-  return 1;
-}
-
-static int previous_item(const struct same_size *s, ul_tie_at *at) {
-  if (s->is_many)
-    return ul_tie_list_previous(&s->items.many, at);
-  if (!at->index)
-    return 0;
-  at->index--;
-  return 1;
-}
-
-/* ---- where a size is ---- */
-
-static ul_free_cached *cached_row(const ul_free_set *set, uint64_t bytes) {
-  return &set->cache[(bytes >> 9 ^ bytes >> 16 ^ bytes >> 21) % UL_FREE_CACHE];
-}
-
-static void forget_positions(ul_free_set *set) {
-  memset(set->cache, 0, UL_FREE_CACHE * sizeof(*set->cache));
-}
+/* ---- the directory ---- */
 
 /* Index of the first leaf whose last size is not below bytes. */
 static size_t find_leaf(const ul_free_set *set, uint64_t bytes) {
-  size_t low = 0, high = set->leaf_count, middle;
+  const uint64_t *base = set->tops;
+  size_t length = set->leaf_count;
 
-  while (low < high) {
-    middle = low + (high - low) / 2;
-    if (set->leaves[middle]->sizes[set->leaves[middle]->count - 1] < bytes)
-      low = middle + 1;
-    else
-      high = middle;
+  while (length > 1) {
+    const size_t half = length / 2;
+    base += base[half - 1] < bytes ? half : 0;
+    length -= half;
   }
-  return low;
+  return (size_t)(base - set->tops) + (length && *base < bytes);
 }
 
-static uint32_t find_slot(const struct ul_free_leaf *leaf, uint64_t bytes) {
-  uint32_t low = 0, high = leaf->count, middle;
+/* Position of the first size that is not below bytes. Sizes past the last are the largest number,
+ * so that six steps without a decision find it. */
+static uint32_t find_position(const ul_free_leaf *leaf, uint64_t bytes) {
+  const uint64_t *base = leaf->sizes;
+  uint32_t half;
 
-  while (low < high) {
-    middle = low + (high - low) / 2;
-    if (leaf->sizes[middle] < bytes)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  for (half = UL_FREE_LEAF / 2; half; half /= 2)
+    base += base[half - 1] < bytes ? half : 0;
+  return (uint32_t)(base - leaf->sizes) + (*base < bytes);
 }
 
-/* Finds the size itself; 0 if the set never had it. */
-static int find_size(ul_free_set *set, uint64_t bytes, ul_free_at *at) {
-  ul_free_cached *row;
+static void set_ref(ul_class_ref *ref, ul_free_leaf *leaf, uint32_t position) {
+  ref->leaf = leaf;
+  ref->position = position;
+  ref->class = &leaf->classes[leaf->places[position]];
+}
 
-  if (!set->cache)
-    return 0;
-  row = cached_row(set, bytes);
-  if (row->bytes == bytes) {
-    at->leaf = row->leaf;
-    at->slot = row->slot;
-    return 1;
-  }
-  at->leaf = find_leaf(set, bytes);
-  if (at->leaf == set->leaf_count)
-    return 0;
-  at->slot = find_slot(set->leaves[at->leaf], bytes);
-  if (set->leaves[at->leaf]->sizes[at->slot] != bytes)
-    return 0;
+static void remember(ul_free_set *set, uint64_t bytes, const ul_class_ref *ref) {
+  ul_free_cached *row = ul_free_cached_row(set, bytes);
+
   row->bytes = bytes;
-  row->leaf = (uint32_t)at->leaf;
-  row->slot = at->slot;
+  row->leaf = ref->leaf;
+  row->position = ref->position;
+  row->generation = ref->leaf->generation;
+}
+
+int ul_free_set_find_size(ul_free_set *set, uint64_t bytes, ul_class_ref *ref) {
+  size_t leaf;
+  uint32_t position;
+
+  if (!set->leaf_count)
+    return 0;
+  leaf = find_leaf(set, bytes);
+  if (leaf == set->leaf_count)
+    return 0;
+  position = find_position(set->leaves[leaf], bytes);
+  if (set->leaves[leaf]->sizes[position] != bytes)
+    return 0;
+  set_ref(ref, set->leaves[leaf], position);
+  remember(set, bytes, ref);
   return 1;
 }
 
-static int insert_leaf(ul_free_set *set, size_t at) {
-  struct ul_free_leaf *leaf;
+/* The first size with blocks from position `from` of leaf `leaf` on. */
+static int used_from(const ul_free_set *set, size_t leaf, uint32_t from, ul_class_ref *ref) {
+  uint64_t bits = 0;
+  size_t word;
 
-  if (!ul_vec_grow((void **)&set->leaves, &set->leaf_capacity, set->leaf_count + 1,
-                   sizeof(struct ul_free_leaf *)))
+  if (leaf < set->leaf_count && from < UL_FREE_LEAF)
+    bits = set->leaves[leaf]->occupied >> from << from;
+  if (!bits) {
+    leaf++;
+    for (word = leaf / 64; word * 64 < set->leaf_count; word++) {
+      bits = set->occupied[word];
+      if (word == leaf / 64)
+        bits = bits >> leaf % 64 << leaf % 64;
+      if (bits)
+        break;
+    }
+    if (!bits)
+      return 0;
+    leaf = word * 64 + (size_t)__builtin_ctzll(bits);
+    bits = set->leaves[leaf]->occupied;
+  }
+  set_ref(ref, set->leaves[leaf], (uint32_t)__builtin_ctzll(bits));
+  return 1;
+}
+
+/* The last size with blocks before position `before` of leaf `leaf`. */
+static int used_before(const ul_free_set *set, size_t leaf, uint32_t before, ul_class_ref *ref) {
+  uint64_t bits = set->leaves[leaf]->occupied;
+  size_t word;
+
+  if (before < UL_FREE_LEAF)
+    bits &= (UINT64_C(1) << before) - 1;
+  if (!bits) {
+    for (word = leaf / 64 + 1; word-- > 0;) {
+      bits = set->occupied[word];
+      if (word == leaf / 64)
+        bits &= (UINT64_C(1) << leaf % 64) - 1;
+      if (bits)
+        break;
+    }
+    if (!bits)
+      return 0;
+    leaf = word * 64 + 63 - (size_t)__builtin_clzll(bits);
+    bits = set->leaves[leaf]->occupied;
+  }
+  set_ref(ref, set->leaves[leaf], 63u - (uint32_t)__builtin_clzll(bits));
+  return 1;
+}
+
+int ul_free_set_fit_size(ul_free_set *set, uint64_t bytes, ul_class_ref *ref) {
+  size_t leaf;
+
+  if (!set->leaf_count)
     return 0;
-  leaf = malloc(sizeof(*leaf));
+  leaf = find_leaf(set, bytes);
+  if (leaf == set->leaf_count)
+    return 0;
+  return used_from(set, leaf, find_position(set->leaves[leaf], bytes), ref);
+}
+
+static void mark_leaf(ul_free_set *set, size_t leaf) {
+  const uint64_t bit = UINT64_C(1) << leaf % 64;
+
+  if (set->leaves[leaf]->occupied)
+    set->occupied[leaf / 64] |= bit;
+  else
+    set->occupied[leaf / 64] &= ~bit;
+}
+
+/* Numbers leaves and their bits anew from `from` on: they have moved. */
+static void renumber(ul_free_set *set, size_t from) {
+  for (; from < set->leaf_count; from++) {
+    const ul_free_leaf *leaf = set->leaves[from];
+    set->leaves[from]->index = (uint32_t)from;
+    set->tops[from] = leaf->count ? leaf->sizes[leaf->count - 1] : 0;
+    mark_leaf(set, from);
+  }
+}
+
+/* Room for one more leaf in all three arrays. */
+static int grow_root(ul_free_set *set) {
+  const size_t capacity = set->leaf_capacity ? set->leaf_capacity * 2 : 64;
+  ul_free_leaf **leaves;
+  uint64_t *tops, *occupied;
+
+  if (set->leaf_count < set->leaf_capacity)
+    return 1;
+  leaves = realloc(set->leaves, capacity * sizeof(ul_free_leaf *));
+  if (leaves)
+    set->leaves = leaves;
+  tops = realloc(set->tops, capacity * sizeof(*tops));
+  if (tops)
+    set->tops = tops;
+  occupied = realloc(set->occupied, capacity / 64 * sizeof(*occupied));
+  if (occupied) {
+    set->occupied = occupied;
+    memset(&occupied[set->leaf_capacity / 64], 0,
+           (capacity - set->leaf_capacity) / 64 * sizeof(*occupied));
+  }
+  if (!leaves || !tops || !occupied)
+    return 0;
+  set->leaf_capacity = capacity;
+  return 1;
+}
+
+static ul_free_leaf *insert_leaf(ul_free_set *set, size_t at) {
+  ul_free_leaf *leaf;
+
+  if (!grow_root(set))
+    return NULL;
+  leaf = calloc(1, sizeof(*leaf));
   if (!leaf)
-    return 0;
-  leaf->count = 0;
-  leaf->occupied = 0;
-  memmove(&set->leaves[at + 1], &set->leaves[at],
-          (set->leaf_count - at) * sizeof(struct ul_free_leaf *));
+    return NULL;
+  memset(leaf->sizes, 0xff, sizeof(leaf->sizes));
+  memmove(&set->leaves[at + 1], &set->leaves[at], (set->leaf_count - at) * sizeof(ul_free_leaf *));
   set->leaves[at] = leaf;
   set->leaf_count++;
+  return leaf;
+}
+
+/* Keeps the sizes of a leaf whose bit is set in kept; classes stay where they are. */
+static void keep_sizes(ul_free_leaf *leaf, uint64_t kept) {
+  uint8_t dropped[UL_FREE_LEAF];
+  uint32_t i, count = 0, dropped_count = 0;
+  uint64_t occupied = 0;
+
+  for (i = 0; i < leaf->count; i++) {
+    if (!(kept >> i & 1)) {
+      dropped[dropped_count++] = leaf->places[i];
+      continue;
+    }
+    occupied |= (leaf->occupied >> i & 1) << count;
+    leaf->sizes[count] = leaf->sizes[i];
+    leaf->places[count++] = leaf->places[i];
+  }
+  /* The list of places names each one once: the kept sizes' first, then those for new sizes. */
+  memcpy(&leaf->places[count], dropped, dropped_count);
+  for (i = count; i < leaf->count; i++)
+    leaf->sizes[i] = UINT64_MAX;
+  leaf->count = count;
+  leaf->occupied = occupied;
+  leaf->generation++;
+}
+
+/* Moves the upper half of a leaf's sizes to a new one behind it. */
+static int split_leaf(ul_free_set *set, size_t at) {
+  ul_free_leaf *left = set->leaves[at], *right = insert_leaf(set, at + 1);
+  uint32_t i;
+
+  if (!right)
+    return 0;
+  for (i = UL_FREE_LEAF / 2; i < UL_FREE_LEAF; i++) {
+    ul_size_class *from = &left->classes[left->places[i]];
+    right->sizes[right->count] = left->sizes[i];
+    right->places[right->count] = (uint8_t)right->count;
+    right->classes[right->count++] = *from;
+    memset(from, 0, sizeof(*from));
+  }
+  right->place_count = right->count;
+  right->occupied = left->occupied >> UL_FREE_LEAF / 2;
+  keep_sizes(left, UINT32_MAX);
   return 1;
 }
 
-static void release_size(struct same_size *s) {
-  if (s->is_many)
-    ul_tie_list_release(&s->items.many);
-}
-
-/* Makes room in a full leaf: sizes without blocks go, or half of it moves to a new leaf. */
+/* Makes room in a full leaf: sizes without blocks go, or half of it moves to a new leaf. A leaf is
+ * never left without sizes. */
 static int make_room(ul_free_set *set, size_t at) {
-  struct ul_free_leaf *leaf = set->leaves[at], *right;
-  uint32_t i, kept = 0;
+  ul_free_leaf *leaf = set->leaves[at];
+  const uint64_t kept = leaf->occupied ? leaf->occupied : 1;
+  uint32_t i;
 
   if (__builtin_popcountll(leaf->occupied) > SPLIT_ABOVE) {
-    if (!insert_leaf(set, at + 1))
+    if (!split_leaf(set, at))
       return 0;
-    right = set->leaves[at + 1];
-    right->count = LEAF_SIZES / 2;
-    right->occupied = leaf->occupied >> LEAF_SIZES / 2;
-    memcpy(right->sizes, &leaf->sizes[LEAF_SIZES / 2], sizeof(leaf->sizes) / 2);
-    memcpy(right->blocks, &leaf->blocks[LEAF_SIZES / 2], sizeof(leaf->blocks) / 2);
-    leaf->count = LEAF_SIZES / 2;
-    leaf->occupied &= UINT32_MAX;
+    renumber(set, at);
     return 1;
   }
   for (i = 0; i < leaf->count; i++) {
-    if (leaf->occupied >> i & 1) {
-      leaf->sizes[kept] = leaf->sizes[i];
-      leaf->blocks[kept++] = leaf->blocks[i];
-    } else {
-      release_size(&leaf->blocks[i]);
+    if (!(kept >> i & 1)) {
+      ul_size_class_release(&leaf->classes[leaf->places[i]]);
+      memset(&leaf->classes[leaf->places[i]], 0, sizeof(leaf->classes[0]));
     }
   }
-  /* A leaf is never left without sizes; the last one may stay although it is empty. */
-  if (!kept) {
-    memset(&leaf->blocks[0], 0, sizeof(leaf->blocks[0]));
-    kept = 1;
-    leaf->occupied = 0;
-  } else {
-    leaf->occupied = kept == 64 ? UINT64_MAX : (UINT64_C(1) << kept) - 1;
-  }
-  leaf->count = kept;
+  keep_sizes(leaf, kept);
+  renumber(set, at);
   return 1;
 }
 
-/* Adds a size that the set does not know. */
-static int add_size(ul_free_set *set, uint64_t bytes, ul_free_at *at) {
-  struct ul_free_leaf *leaf;
-  uint64_t below;
+static void insert_size(ul_free_leaf *leaf, uint32_t at, uint64_t bytes) {
+  const uint64_t below = at ? UINT64_MAX >> (64 - at) : 0;
+  uint8_t place;
+
+  if (leaf->place_count == leaf->count)
+    leaf->places[leaf->count] = (uint8_t)leaf->place_count++;
+  place = leaf->places[leaf->count];
+  memmove(&leaf->sizes[at + 1], &leaf->sizes[at], (leaf->count - at) * sizeof(leaf->sizes[0]));
+  memmove(&leaf->places[at + 1], &leaf->places[at], leaf->count - at);
+  leaf->occupied = (leaf->occupied & below) | (leaf->occupied & ~below) << 1;
+  leaf->sizes[at] = bytes;
+  leaf->places[at] = place;
+  leaf->classes[place].bytes = bytes;
+  leaf->count++;
+  leaf->generation++;
+}
+
+int ul_free_set_add_size(ul_free_set *set, uint64_t bytes, ul_class_ref *ref) {
+  size_t at;
+  uint32_t position;
 
   if (!set->cache) {
     set->cache = calloc(UL_FREE_CACHE, sizeof(*set->cache));
@@ -240,184 +299,259 @@ static int add_size(ul_free_set *set, uint64_t bytes, ul_free_at *at) {
   }
   if (!set->leaf_count && !insert_leaf(set, 0))
     return 0;
-  forget_positions(set);
-  at->leaf = set->leaves[0]->count ? find_leaf(set, bytes) : 0;
-  if (at->leaf == set->leaf_count)
-    at->leaf--;
-  if (set->leaves[at->leaf]->count == LEAF_SIZES) {
-    if (!make_room(set, at->leaf))
+  at = set->leaves[0]->count ? find_leaf(set, bytes) : 0;
+  if (at == set->leaf_count)
+    at--;
+  if (set->leaves[at]->count == UL_FREE_LEAF) {
+    if (!make_room(set, at))
       return 0;
-    at->leaf = find_leaf(set, bytes);
-    if (at->leaf == set->leaf_count)
-      at->leaf--;
+    at = find_leaf(set, bytes);
+    if (at == set->leaf_count)
+      at--;
   }
-  leaf = set->leaves[at->leaf];
-  at->slot = find_slot(leaf, bytes);
-  memmove(&leaf->sizes[at->slot + 1], &leaf->sizes[at->slot],
-          (leaf->count - at->slot) * sizeof(leaf->sizes[0]));
-  memmove(&leaf->blocks[at->slot + 1], &leaf->blocks[at->slot],
-          (leaf->count - at->slot) * sizeof(leaf->blocks[0]));
-  below = (UINT64_C(1) << at->slot) - 1;
-  leaf->occupied = (leaf->occupied & below) | (leaf->occupied & ~below) << 1;
-  leaf->sizes[at->slot] = bytes;
-  memset(&leaf->blocks[at->slot], 0, sizeof(leaf->blocks[0]));
-  leaf->count++;
+  position = set->leaves[at]->count ? find_position(set->leaves[at], bytes) : 0;
+  if (position > set->leaves[at]->count)
+    position = set->leaves[at]->count;
+  insert_size(set->leaves[at], position, bytes);
+  set->tops[at] = set->leaves[at]->sizes[set->leaves[at]->count - 1];
+  set_ref(ref, set->leaves[at], position);
+  remember(set, bytes, ref);
   return 1;
 }
 
-int ul_free_set_insert(ul_free_set *set, ul_free_entry entry) {
-  struct ul_free_leaf *leaf;
-  ul_free_at at;
+/* ---- both ---- */
 
-  if (!find_size(set, entry.bytes, &at) && !add_size(set, entry.bytes, &at))
-    return 0;
-  leaf = set->leaves[at.leaf];
-  if (!add_item(&leaf->blocks[at.slot], entry.tie, entry.block))
-    return 0;
-  leaf->occupied |= UINT64_C(1) << at.slot;
-  set->count++;
-  return 1;
+int ul_free_set_insert(ul_free_set *set, ul_free_entry entry) {
+  return ul_free_put(set, entry);
 }
 
 int ul_free_set_remove(ul_free_set *set, uint64_t bytes, uint64_t tie) {
-  struct ul_free_leaf *leaf;
-  ul_free_at at;
-
-  if (!find_size(set, bytes, &at))
+  if (set->held.block && set->held.bytes == bytes && set->held.tie == tie)
+    set->held.block = 0;
+  else if (!ul_free_index_remove(set, bytes, tie))
     return 0;
-  leaf = set->leaves[at.leaf];
-  if (!drop_item(&leaf->blocks[at.slot], tie))
-    return 0;
-  if (!leaf->blocks[at.slot].count)
-    leaf->occupied &= ~(UINT64_C(1) << at.slot);
   set->count--;
   return 1;
 }
 
-void ul_free_set_take(ul_free_set *set, ul_free_at at) {
-  struct ul_free_leaf *leaf = set->leaves[at.leaf];
-  struct same_size *s = &leaf->blocks[at.slot];
-  uint32_t i;
-
-  if (s->is_many) {
-    ul_tie_list_remove(&s->items.many, ul_tie_list_get(&s->items.many, at.item)->tie);
-    s->count--;
-  } else {
-    for (s->count--, i = at.item.index; i < s->count; i++)
-      s->items.few[i] = s->items.few[i + 1];
-  }
-  if (!s->count)
-    leaf->occupied &= ~(UINT64_C(1) << at.slot);
-  set->count--;
+/* The held entry takes its place, for walks. */
+static int settle(ul_free_set *set) {
+  if (set->held.block && !ul_free_index_add(set, set->held))
+    return 0;
+  set->held.block = 0;
+  return 1;
 }
 
-/* ---- walking ---- */
+static void set_at(ul_free_at *at, const ul_class_ref *ref) {
+  at->leaf = ref->leaf ? ref->leaf->index : 0;
+  at->slot = ref->position;
+}
+
+static void ref_at(const ul_free_set *set, const ul_free_at *at, ul_class_ref *ref) {
+  if (set->units) {
+    ref->leaf = NULL;
+    ref->position = at->slot;
+    ref->class = &set->units->classes[at->slot];
+  } else {
+    set_ref(ref, set->leaves[at->leaf], at->slot);
+  }
+}
 
 static ul_free_entry entry_at(const ul_free_set *set, const ul_free_at *at) {
-  const struct ul_free_leaf *leaf = set->leaves[at->leaf];
-  const ul_tie item = item_at(&leaf->blocks[at->slot], at->item);
-  const ul_free_entry entry = {leaf->sizes[at->slot], item.tie, item.block};
+  ul_class_ref ref;
+  ul_tie tie;
+  ul_free_entry entry;
 
+  ref_at(set, at, &ref);
+  tie = ul_size_class_at(ref.class, at->item);
+  entry.bytes = ref.class->bytes;
+  entry.tie = tie.tie;
+  entry.block = tie.block;
   return entry;
 }
 
-/* The first occupied size from slot `from` of leaf `leaf` on. */
-static ul_free_entry first_from(const ul_free_set *set, size_t leaf, uint32_t from,
-                                ul_free_at *at) {
-  uint64_t occupied;
+void ul_free_set_take(ul_free_set *set, ul_free_at at) {
+  ul_class_ref ref;
 
-  for (; leaf < set->leaf_count; leaf++, from = 0) {
-    occupied = from < LEAF_SIZES ? set->leaves[leaf]->occupied >> from << from : 0;
-    if (!occupied)
-      continue;
-    at->leaf = leaf;
-    at->slot = (uint32_t)__builtin_ctzll(occupied);
-    at->item.chunk = at->item.index = 0;
-    return entry_at(set, at);
-  }
-  return no_entry;
+  ref_at(set, &at, &ref);
+  ul_size_class_remove(ref.class, ul_size_class_at(ref.class, at.item).tie);
+  if (!ref.class->count)
+    ul_free_mark_empty(set, &ref);
+  set->count--;
 }
 
-/* The last occupied size before slot `before` of leaf `leaf`. */
-static ul_free_entry last_before(const ul_free_set *set, size_t leaf, uint32_t before,
-                                 ul_free_at *at) {
-  uint64_t occupied;
-
-  for (;; before = LEAF_SIZES) {
-    occupied = set->leaves[leaf]->occupied;
-    if (before < LEAF_SIZES)
-      occupied &= (UINT64_C(1) << before) - 1;
-    if (occupied) {
-      at->leaf = leaf;
-      at->slot = 63u - (uint32_t)__builtin_clzll(occupied);
-      at->item = last_item(&set->leaves[leaf]->blocks[at->slot]);
-      return entry_at(set, at);
-    }
-    if (!leaf--)
-      return no_entry;
+static uint32_t next_unit(const ul_free_units *u, uint32_t from) {
+  for (; from < UL_FREE_UNITS; from = (from / 64 + 1) * 64) {
+    const uint64_t bits = u->occupied[from / 64] >> from % 64;
+    if (bits)
+      return from + (uint32_t)__builtin_ctzll(bits);
   }
+  return UL_FREE_UNITS;
+}
+
+/* The last used class before `before`; UL_FREE_UNITS if there is none. */
+static uint32_t previous_unit(const ul_free_units *u, uint32_t before) {
+  while (before) {
+    const uint32_t last = before - 1;
+    const uint64_t bits = u->occupied[last / 64] << (63 - last % 64);
+    if (bits)
+      return last - (uint32_t)__builtin_clzll(bits);
+    before = last / 64 * 64;
+  }
+  return UL_FREE_UNITS;
+}
+
+static int find_used_from(const ul_free_set *set, size_t leaf, uint32_t slot, ul_free_at *at) {
+  ul_class_ref ref;
+
+  at->item.chunk = at->item.index = 0;
+  if (set->units) {
+    const uint32_t unit = next_unit(set->units, slot);
+    at->slot = unit;
+    return unit < UL_FREE_UNITS;
+  }
+  if (!used_from(set, leaf, slot, &ref))
+    return 0;
+  set_at(at, &ref);
+  return 1;
+}
+
+static int find_used_before(const ul_free_set *set, size_t leaf, uint32_t slot, ul_free_at *at) {
+  ul_class_ref ref;
+
+  if (set->units) {
+    at->slot = previous_unit(set->units, slot);
+    if (at->slot == UL_FREE_UNITS)
+      return 0;
+  } else {
+    if (!used_before(set, leaf, slot, &ref))
+      return 0;
+    set_at(at, &ref);
+  }
+  ref_at(set, at, &ref);
+  at->item = ul_size_class_last(ref.class);
+  return 1;
 }
 
 ul_free_entry ul_free_set_lower_bound(ul_free_set *set, uint64_t bytes, ul_free_at *at) {
-  ul_free_at here;
+  ul_free_at local, *here = at ? at : &local;
+  ul_class_ref ref;
 
-  if (!set->count)
+  if (!set->count || !settle(set))
     return no_entry;
-  if (!find_size(set, bytes, &here)) {
-    here.leaf = find_leaf(set, bytes);
-    if (here.leaf == set->leaf_count)
+  if (!bytes)
+    bytes = 1;
+  if (set->units) {
+    if (bytes > (uint64_t)UL_FREE_UNITS * UL_FREE_UNIT)
       return no_entry;
-    here.slot = find_slot(set->leaves[here.leaf], bytes);
+    bytes = (bytes + UL_FREE_UNIT - 1) / UL_FREE_UNIT * UL_FREE_UNIT;
   }
-  return first_from(set, here.leaf, here.slot, at ? at : &here);
+  if (!ul_free_fit(set, bytes, &ref))
+    return no_entry;
+  set_at(here, &ref);
+  here->item.chunk = here->item.index = 0;
+  return entry_at(set, here);
 }
 
-ul_free_entry ul_free_set_first(const ul_free_set *set, ul_free_at *at) {
-  return set->count ? first_from(set, 0, 0, at) : no_entry;
+/* Past the held entry. */
+static ul_free_entry first_of_index(const ul_free_set *set, ul_free_at *at) {
+  if (set->index == UL_FREE_BY_UNITS && !set->units)
+    return no_entry;
+  return find_used_from(set, 0, 0, at) ? entry_at(set, at) : no_entry;
 }
 
-ul_free_entry ul_free_set_last(const ul_free_set *set, ul_free_at *at) {
-  return set->count ? last_before(set, set->leaf_count - 1, LEAF_SIZES, at) : no_entry;
+ul_free_entry ul_free_set_first(ul_free_set *set, ul_free_at *at) {
+  return set->count && settle(set) ? first_of_index(set, at) : no_entry;
+}
+
+ul_free_entry ul_free_set_last(ul_free_set *set, ul_free_at *at) {
+  const size_t leaf = set->leaf_count ? set->leaf_count - 1 : 0;
+
+  if (!set->count || !settle(set) ||
+      !find_used_before(set, leaf, set->units ? UL_FREE_UNITS : UL_FREE_LEAF, at))
+    return no_entry;
+  return entry_at(set, at);
 }
 
 ul_free_entry ul_free_set_next(const ul_free_set *set, ul_free_at *at) {
-  if (next_item(&set->leaves[at->leaf]->blocks[at->slot], &at->item))
-    return entry_at(set, at);
-  return first_from(set, at->leaf, at->slot + 1, at);
+  ul_class_ref ref;
+
+  ref_at(set, at, &ref);
+  if (!ul_size_class_next(ref.class, &at->item) && !find_used_from(set, at->leaf, at->slot + 1, at))
+    return no_entry;
+  return entry_at(set, at);
 }
 
 ul_free_entry ul_free_set_previous(const ul_free_set *set, ul_free_at *at) {
-  if (previous_item(&set->leaves[at->leaf]->blocks[at->slot], &at->item))
-    return entry_at(set, at);
-  return last_before(set, at->leaf, at->slot, at);
+  ul_class_ref ref;
+
+  ref_at(set, at, &ref);
+  if (!ul_size_class_previous(ref.class, &at->item) &&
+      !find_used_before(set, at->leaf, at->slot, at))
+    return no_entry;
+  return entry_at(set, at);
 }
 
 /* ---- whole sets ---- */
 
+static void release_classes(ul_size_class *classes, uint32_t count) {
+  uint32_t i;
+
+  for (i = 0; i < count; i++)
+    ul_size_class_release(&classes[i]);
+}
+
 void ul_free_set_release(ul_free_set *set) {
+  const ul_free_index index = (ul_free_index)set->index;
   size_t i;
-  uint32_t slot;
 
   for (i = 0; i < set->leaf_count; i++) {
-    for (slot = 0; slot < set->leaves[i]->count; slot++)
-      release_size(&set->leaves[i]->blocks[slot]);
+    release_classes(set->leaves[i]->classes, UL_FREE_LEAF);
     free(set->leaves[i]);
   }
+  if (set->units)
+    release_classes(set->units->classes, UL_FREE_UNITS);
+  free(set->units);
   free(set->leaves);
+  free(set->tops);
+  free(set->occupied);
   free(set->cache);
-  memset(set, 0, sizeof(*set));
+  ul_free_set_init(set, index);
 }
 
 int ul_free_set_copy(ul_free_set *to, const ul_free_set *from) {
   ul_free_at at;
   ul_free_entry entry;
+  int done = 1;
 
-  memset(to, 0, sizeof(*to));
-  for (entry = ul_free_set_first(from, &at); entry.block; entry = ul_free_set_next(from, &at)) {
-    if (!ul_free_set_insert(to, entry)) {
-      ul_free_set_release(to);
-      return 0;
-    }
+  ul_free_set_init(to, (ul_free_index)from->index);
+  for (entry = first_of_index(from, &at); entry.block && done; entry = ul_free_set_next(from, &at))
+    done = ul_free_set_insert(to, entry);
+  if (from->held.block && done)
+    done = ul_free_set_insert(to, from->held);
+  if (!done)
+    ul_free_set_release(to);
+  return done;
+}
+
+int ul_free_set_use_directory(ul_free_set *set) {
+  ul_free_set fresh;
+  ul_free_at at;
+  ul_free_entry entry;
+  int done = 1;
+
+  if (set->index == UL_FREE_DIRECTORY)
+    return 1;
+  ul_free_set_init(&fresh, UL_FREE_DIRECTORY);
+  for (entry = first_of_index(set, &at); entry.block && done; entry = ul_free_set_next(set, &at))
+    done = ul_free_set_insert(&fresh, entry);
+  if (set->held.block && done)
+    done = ul_free_set_insert(&fresh, set->held);
+  if (!done) {
+    ul_free_set_release(&fresh);
+    return 0;
   }
+  ul_free_set_release(set);
+  *set = fresh;
   return 1;
 }

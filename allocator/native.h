@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* PyTorch's native caching allocator: its state and the steps that its files share. The rules are
  * numbered in docs/model.md. Indices instead of pointers, so that a copy is a clone; index 0 is
- * "none" everywhere. */
+ * "none" everywhere.
+ *
+ * Which index holds which block is ours to choose: where PyTorch makes a new object for the front
+ * of a split, here the front keeps the index and the rest takes a new one; where a freed block
+ * absorbs the one before it, here that one's index stays. What belongs to PyTorch's object (its
+ * number, its stale requested size) is moved along. So the first index of a segment never changes,
+ * and links to the left of a block need no repair. */
 #ifndef UL_ALLOCATOR_NATIVE_H
 #define UL_ALLOCATOR_NATIVE_H
 
@@ -21,11 +27,15 @@ enum {
   BLOCK_ALLOCATED = 1u << 0, /* the program holds it */
   BLOCK_PENDING = 1u << 1,   /* freed, but other streams may still use it */
   BLOCK_UNMAPPED = 1u << 2,  /* address space of an expandable segment */
-  BLOCK_DEAD = 1u << 3,      /* index waits for reuse */
+  BLOCK_DEAD = 1u << 3,      /* index waits for reuse; index 0 is dead for ever */
+  BLOCK_NOT_FREE = BLOCK_ALLOCATED | BLOCK_PENDING | BLOCK_UNMAPPED | BLOCK_DEAD,
+  BLOCK_SMALL = 1u << 4, /* of its segment: small pool */
+  BLOCK_EXPANDABLE = 1u << 5,
+  BLOCK_OF_SEGMENT = BLOCK_SMALL | BLOCK_EXPANDABLE,
 };
 
-/* A piece of a segment. Blocks of a segment tile it in prev/next order. A block that is neither
- * allocated, pending, unmapped nor dead is free and in its lane's free set. */
+/* A piece of a segment: one cache line. Blocks of a segment tile it in prev/next order. A block
+ * with none of BLOCK_NOT_FREE is free and in its lane's free set. */
 typedef struct native_block {
   uint64_t address;
   uint64_t bytes;
@@ -33,6 +43,7 @@ typedef struct native_block {
   uint64_t requested_bytes;
   uint32_t prev, next;
   uint32_t segment;
+  uint32_t lane;
   uint32_t handle;
   uint32_t stack;
   uint32_t gc_base; /* free: searches of its pool when it became so. Pending: its place in line */
@@ -40,12 +51,14 @@ typedef struct native_block {
   uint8_t flags;
 } native_block;
 
+_Static_assert(sizeof(native_block) == 64, "a block is one cache line");
+
 /* A cudaMalloc segment, or the whole reserved range of an expandable one. */
 typedef struct native_segment {
   uint64_t address;
   uint64_t bytes;
   uint64_t tie_base;    /* ties of its blocks are this plus their offset */
-  uint32_t first_block; /* the one without prev; kept current */
+  uint32_t first_block; /* the one without prev */
   uint32_t lane;
   uint32_t stack;
   uint32_t registration; /* creation number */
@@ -55,9 +68,12 @@ typedef struct native_segment {
 
 /* The free memory of one pool and stream: where a request looks. */
 typedef struct native_lane {
-  uint32_t pool;
+  uint32_t pool; /* index */
+  uint32_t pool_id;
   uint32_t stream;
   uint8_t small;
+  uint8_t held;       /* its pool forbids release */
+  uint8_t has_ranges; /* expandable memory was ever here */
   ul_free_set free;
   ul_free_set unmapped; /* by address alone */
 } native_lane;
@@ -69,59 +85,95 @@ typedef struct native_pool {
   UL_VEC(uint32_t) lanes[2]; /* large, small: in order of stream */
 } native_pool;
 
+/* Four statistics that move together, of all memory or of one kind of pool: allocation,
+ * allocated_bytes, inactive_split, inactive_split_bytes. One change, one largest. PyTorch's fourth
+ * figure, allocated, is current + freed since the last reset. */
+typedef int64_t native_four __attribute__((vector_size(32), aligned(8)));
+
+typedef struct native_tally {
+  native_four current, peak, freed;
+  int64_t requested, requested_peak, requested_freed; /* requested_bytes: of active blocks */
+} native_tally;
+
+/* Blocks that wait for other streams: by these active differs from allocation. */
+typedef struct native_waiting {
+  uint64_t count, bytes;
+  uint64_t peak_count, peak_bytes;         /* of active while there were any */
+  uint64_t count_at_reset, bytes_at_reset; /* when freed was last set to 0 */
+  uint64_t count_at_load, bytes_at_load;   /* in a loaded state */
+} native_waiting;
+
+/* Reasons why a request cannot take the short way. */
+enum {
+  CAREFUL_COLLECTS = 1u << 0,  /* garbage collection counts searches */
+  CAREFUL_MAX_SPLIT = 1u << 1, /* a block that fits may be refused */
+  CAREFUL_LOADED = 1u << 2,    /* some loaded block says to hold more than it is */
+  CAREFUL_WAITING = 1u << 3,   /* some block waits for other streams */
+};
+
 typedef struct native {
+  /* What every request and free touches. */
+  UL_VEC(native_block) blocks; /* [0] dead for ever */
+  UL_VEC(uint32_t) block_of;   /* handle -> block */
+  UL_VEC(native_lane) lanes;   /* [0] unused */
+  uint32_t last_lane[2];       /* large, small: the one asked for last */
+  uint32_t dead_block;         /* chain of dead blocks through next */
+  uint32_t careful;            /* CAREFUL_* */
+  uint64_t unsplit_limit[2];   /* large, small: the largest remainder that stays with its block */
+  uint8_t plain_rounding;      /* to 512 bytes and nothing else */
+  uint8_t numbers_blocks;      /* the tie is the number of the block object (2.12) */
+  uint8_t counts_searches;     /* some pool's search count is not 0 */
+  uint8_t has_avx2;            /* of the processor */
+  uint64_t block_number;       /* creation numbers given so far (2.12) */
+  uint64_t whole_bytes[2];     /* free and pinned by no block: releasable, held by its pool */
+  uint64_t live_rounded_bytes;
+  uint64_t events;
+  native_tally tallies[UL_SLOT_COUNT];
+  native_waiting waiting[UL_SLOT_COUNT];
+  uint64_t waiting_requested;
+  uint64_t excess_requested; /* of loaded blocks that say to hold more than they are */
+
   const ul_profile *profile;
   ul_settings settings;
   ul_device device;
-  UL_VEC(native_block) blocks; /* [0] unused */
   UL_VEC(native_segment) segments;
-  UL_VEC(native_lane) lanes;
   UL_VEC(native_pool) pools; /* [0] the default pool */
   ul_idmap pool_index;       /* pool id -> index into pools + 1 */
   ul_idmap lane_index;       /* pool index, stream and size class -> lane */
-  uint32_t last_lane[2];     /* large, small: the one asked for last */
-  uint32_t dead_block;       /* chain of dead blocks through next */
+  uint32_t unit_lanes;       /* lanes whose free set has an index by units */
   uint32_t dead_segment;     /* chain of dead segments through first_block */
-  UL_VEC(uint32_t) block_of; /* handle -> block */
   UL_VEC(uint32_t) pending;  /* blocks that wait, oldest first; 0: completed meanwhile */
   size_t pending_gone;       /* of them 0 */
   UL_VEC(uint32_t) scratch;
   UL_VEC(ul_driver_call) calls; /* of the event being applied */
   uint64_t limit_bytes;         /* of reserved memory: the memory fraction; UINT64_MAX none */
-  uint64_t block_number;        /* creation numbers given so far (2.12) */
   uint64_t segment_ties;        /* tie space used so far (2.13 on) */
   uint32_t segment_number;
-  uint64_t events;
-  ul_totals totals;
-  ul_statistics statistics;
-  UL_VEC(ul_segment) shown_segments; /* what the last visit handed out */
+  uint64_t reserved_bytes;
+  uint64_t segment_count;
+  ul_statistics statistics;                 /* those that no tally keeps */
+  int64_t allocated_base[UL_SLOT_COUNT][5]; /* tally's current and requested, when last reset */
+  ul_totals totals;                         /* as last shown */
+  UL_VEC(ul_segment) shown_segments;        /* what the last visit handed out */
   UL_VEC(ul_block) shown_blocks;
 } native;
 
 /* native_blocks.c: blocks, lanes and segments. All that can fail return 0 without memory. */
-uint32_t ul_native_block_new(native *n);
-void ul_native_block_delete(native *n, uint32_t block);
-void ul_native_block_number(native *n,
-                            uint32_t block); /* the next creation number, where it counts */
-void ul_native_block_retie(native *n, uint32_t block); /* after its address changed */
+uint32_t ul_native_grow_blocks(native *n); /* a new index when none is dead */
 uint32_t ul_native_lane_of(native *n, uint32_t pool, uint32_t stream, int small);
 uint32_t ul_native_pool_of(native *n, uint32_t pool); /* index + 1 */
 uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_t lane,
                                int expandable);
 void ul_native_segment_delete(native *n, uint32_t segment);
-int ul_native_put_free(native *n, uint32_t block);
-void ul_native_take_free(native *n, uint32_t block);
-void ul_native_take_found(native *n, uint32_t block,
-                          ul_free_at at); /* where ul_native_find saw it */
+/* The block that fills a new segment, in no set. */
+uint32_t ul_native_first_block(native *n, uint32_t segment);
 int ul_native_put_unmapped(native *n, uint32_t block);
 void ul_native_take_unmapped(native *n, uint32_t block);
-int ul_native_is_free(const native_block *block); /* mapped and in a free set */
 int ul_native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream);
-int ul_native_slot(const native *n, const native_block *block); /* statistics slot of its pool */
-void ul_native_recount(native *n); /* totals of free memory, after a pool changed its nature */
+void ul_native_recount(native *n); /* sums of free memory, after a pool changed its nature */
+void ul_native_settings_changed(native *n); /* what is derived from settings and limit */
 
 /* native_free.c */
-int ul_native_merge(native *n, uint32_t block, uint32_t neighbour); /* 1 merged, 0 not allowed */
 int ul_native_free_block(native *n, uint32_t block);
 int ul_native_add_pending(native *n, uint32_t block);
 void ul_native_drop_pending(native *n, uint32_t block);
@@ -130,6 +182,10 @@ int ul_native_return_segment(native *n, uint32_t block);
 int ul_native_release_cached(native *n, uint32_t only_pool);
 int ul_native_release_available(native *n, uint32_t lane, uint64_t rounded, int *released);
 
+/* native_grow.c: new memory for a request that the cache cannot serve; *block is in no set. */
+ul_device_answer ul_native_grow(native *n, uint32_t lane, uint64_t rounded, uint32_t *block,
+                                ul_outcome *outcome);
+
 /* native_collect.c */
 int ul_native_collects(const native *n); /* is garbage collection on? */
 int ul_native_collect(native *n);
@@ -137,21 +193,23 @@ int ul_native_collect(native *n);
 /* native_expandable.c */
 ul_device_answer ul_native_map(native *n, uint32_t lane, uint64_t rounded, uint32_t *block);
 int ul_native_unmap(native *n, uint32_t block);
-uint32_t ul_native_growing_block(const native *n, uint32_t pool, uint32_t stream, int small,
+uint32_t ul_native_growing_block(native *n, uint32_t pool, uint32_t stream, int small,
                                  uint64_t rounded); /* free block a mapping would extend; 0 none */
 uint64_t ul_native_unit(const native *n, const native_lane *lane);
 uint64_t ul_native_whole_units(const native *n, const native_block *block);
 uint32_t ul_native_range_new(native *n, uint32_t lane, uint64_t address, uint64_t bytes);
 uint64_t ul_native_range_bytes(const native *n, const native_lane *lane);
 
-/* native_state.c, native_check.c */
+/* native_state.c, native_check.c, native_statistics.c */
 ul_status ul_native_load(void *state, const ul_state *from, ul_error *err);
 ul_status ul_native_visit(void *state, ul_state *out, ul_error *err);
 ul_status ul_native_check(const void *state, ul_error *err);
 ul_status ul_native_asker(const void *state, const ul_event *event, ul_asker_view *out,
                           ul_error *err);
-
-/* model_native.c */
-uint32_t ul_native_find(const native *n, uint32_t lane, uint64_t rounded, ul_free_at *at);
+const ul_totals *ul_native_totals(const void *state);
+size_t ul_native_stats(const void *state, ul_stat *out, size_t capacity);
+void ul_native_reset_peak(void *state);
+void ul_native_reset_accumulated(void *state);
+void ul_native_statistics(const native *n, ul_statistics *out); /* all of them */
 
 #endif

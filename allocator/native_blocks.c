@@ -2,44 +2,23 @@
 /* Blocks, segments, lanes and pools of the native allocator, and the sums over free memory. */
 #include <string.h>
 
-#include "allocator/native.h"
+#include "allocator/native_fast.h"
 
-/* Unmapped blocks are in order of address alone: all have this size in their set. */
-enum { UNMAPPED_KEY = 1 };
+enum {
+  /* Unmapped blocks are in order of address alone: all have this size in their set. */
+  UNMAPPED_KEY = 1,
+  /* An index by units takes a quarter of a MiB; lanes past these find sizes by directory. */
+  UNIT_LANES = 64,
+};
 
-uint32_t ul_native_block_new(native *n) {
-  native_block blank = {0};
-  uint32_t index = n->dead_block;
+uint32_t ul_native_grow_blocks(native *n) {
+  const native_block dead = {.flags = BLOCK_DEAD};
 
-  if (index) {
-    n->dead_block = n->blocks.items[index].next;
-    n->blocks.items[index] = blank;
-    return index;
-  }
-  if (!n->blocks.count && !UL_VEC_PUSH(&n->blocks, blank))
+  if (!n->blocks.count && !UL_VEC_PUSH(&n->blocks, dead))
     return 0;
-  if (n->blocks.count >= UINT32_MAX || !UL_VEC_PUSH(&n->blocks, blank))
+  if (n->blocks.count >= UINT32_MAX || !UL_VEC_PUSH(&n->blocks, dead))
     return 0;
   return (uint32_t)(n->blocks.count - 1);
-}
-
-void ul_native_block_delete(native *n, uint32_t block) {
-  n->blocks.items[block].flags = BLOCK_DEAD;
-  n->blocks.items[block].next = n->dead_block;
-  n->dead_block = block;
-}
-
-void ul_native_block_number(native *n, uint32_t block) {
-  if (n->profile->tie == UL_TIE_BLOCK)
-    n->blocks.items[block].tie = ++n->block_number;
-}
-
-void ul_native_block_retie(native *n, uint32_t block) {
-  native_block *b = &n->blocks.items[block];
-  const native_segment *segment = &n->segments.items[b->segment];
-
-  if (n->profile->tie != UL_TIE_BLOCK)
-    b->tie = segment->tie_base + (b->address - segment->address);
 }
 
 uint32_t ul_native_pool_of(native *n, uint32_t pool) {
@@ -65,8 +44,15 @@ static uint32_t new_lane(native *n, uint32_t pool_index, uint32_t stream, int sm
   if (!n->lanes.count && !UL_VEC_PUSH(&n->lanes, fresh))
     return 0;
   fresh.pool = pool_index;
+  fresh.pool_id = pool->id;
   fresh.stream = stream;
   fresh.small = (uint8_t)small;
+  fresh.held = pool->id && !pool->freeable;
+  /* Sizes that are no multiples of 512 bytes exist in releases with odd divisions only. */
+  if (small && !pool->id && !n->profile->odd_single_division && n->unit_lanes < UNIT_LANES) {
+    n->unit_lanes++;
+    ul_free_set_init(&fresh.free, UL_FREE_BY_UNITS);
+  }
   if (!UL_VEC_PUSH(&n->lanes, fresh) || !UL_VEC_RESERVE(&pool->lanes[small], 1))
     return 0;
   lanes = pool->lanes[small].items;
@@ -78,14 +64,10 @@ static uint32_t new_lane(native *n, uint32_t pool_index, uint32_t stream, int sm
 }
 
 uint32_t ul_native_lane_of(native *n, uint32_t pool, uint32_t stream, int small) {
-  const native_lane *last = n->lanes.count ? &n->lanes.items[n->last_lane[small]] : NULL;
-  uint32_t index, lane;
+  const uint32_t index = ul_native_pool_of(n, pool);
+  uint32_t lane;
   uint64_t key;
 
-  if (last && n->last_lane[small] && n->pools.items[last->pool].id == pool &&
-      last->stream == stream)
-    return n->last_lane[small];
-  index = ul_native_pool_of(n, pool);
   if (!index)
     return 0;
   key = (uint64_t)(index - 1) << 33 | (uint64_t)stream << 1 | (uint64_t)small;
@@ -104,6 +86,9 @@ uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint
   native_segment fresh = {0};
   uint32_t index = n->dead_segment;
 
+  /* Free blocks of a small range can be larger than any of a small segment. */
+  if (expandable && !ul_free_set_use_directory(&n->lanes.items[lane].free))
+    return 0;
   if (index) {
     n->dead_segment = n->segments.items[index].first_block;
   } else {
@@ -124,6 +109,8 @@ uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint
   fresh.tie_base = n->profile->tie == UL_TIE_SEGMENT ? n->segment_ties : address;
   n->segment_ties += bytes;
   n->segments.items[index] = fresh;
+  if (expandable)
+    n->lanes.items[lane].has_ranges = 1;
   return index;
 }
 
@@ -133,82 +120,66 @@ void ul_native_segment_delete(native *n, uint32_t segment) {
   n->dead_segment = segment;
 }
 
-int ul_native_is_free(const native_block *block) {
-  return !(block->flags & (BLOCK_ALLOCATED | BLOCK_PENDING | BLOCK_UNMAPPED | BLOCK_DEAD));
-}
+uint32_t ul_native_first_block(native *n, uint32_t segment) {
+  const uint32_t block = ul_native_block_new(n);
+  native_segment *s = &n->segments.items[segment];
+  native_block fresh = {.address = s->address,
+                        .bytes = s->bytes,
+                        .tie = s->tie_base,
+                        .segment = segment,
+                        .lane = s->lane};
 
-int ul_native_slot(const native *n, const native_block *block) {
-  return n->lanes.items[n->segments.items[block->segment].lane].small ? UL_SLOT_SMALL
-                                                                      : UL_SLOT_LARGE;
-}
-
-/* Bytes of a free block that a release could give back: all of a whole segment, the whole units
- * of an expandable one. */
-static uint64_t returnable(const native *n, const native_block *b) {
-  if (n->segments.items[b->segment].expandable)
-    return ul_native_whole_units(n, b);
-  return b->prev || b->next ? 0 : b->bytes;
-}
-
-static uint64_t *returnable_total(native *n, const native_block *b) {
-  const native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
-  const native_pool *pool = &n->pools.items[lane->pool];
-
-  return pool->id && !pool->freeable ? &n->totals.held_bytes : &n->totals.releasable_bytes;
-}
-
-int ul_native_put_free(native *n, uint32_t block) {
-  native_block *b = &n->blocks.items[block];
-  ul_free_entry entry = {b->bytes, b->tie, block};
-  native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
-
-  if (!ul_free_set_insert(&lane->free, entry))
+  if (!block)
     return 0;
-  b->gc_base = n->pools.items[lane->pool].searches[lane->small];
-  *returnable_total(n, b) += returnable(n, b);
-  return 1;
-}
-
-void ul_native_take_free(native *n, uint32_t block) {
-  native_block *b = &n->blocks.items[block];
-  native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
-
-  ul_free_set_remove(&lane->free, b->bytes, b->tie);
-  *returnable_total(n, b) -= returnable(n, b);
-}
-
-void ul_native_take_found(native *n, uint32_t block, ul_free_at at) {
-  native_block *b = &n->blocks.items[block];
-
-  ul_free_set_take(&n->lanes.items[n->segments.items[b->segment].lane].free, at);
-  *returnable_total(n, b) -= returnable(n, b);
+  if (n->numbers_blocks)
+    fresh.tie = ++n->block_number;
+  if (n->lanes.items[s->lane].small)
+    fresh.flags |= BLOCK_SMALL;
+  if (s->expandable)
+    fresh.flags |= BLOCK_EXPANDABLE;
+  n->blocks.items[block] = fresh;
+  s->first_block = block;
+  return block;
 }
 
 int ul_native_put_unmapped(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   ul_free_entry entry = {UNMAPPED_KEY, b->address, block};
-  native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
 
-  b->flags = BLOCK_UNMAPPED;
-  return ul_free_set_insert(&lane->unmapped, entry);
+  b->flags = (uint8_t)((b->flags & BLOCK_OF_SEGMENT) | BLOCK_UNMAPPED);
+  return ul_free_set_insert(&n->lanes.items[b->lane].unmapped, entry);
 }
 
 void ul_native_take_unmapped(native *n, uint32_t block) {
-  native_block *b = &n->blocks.items[block];
-  native_lane *lane = &n->lanes.items[n->segments.items[b->segment].lane];
+  const native_block *b = &n->blocks.items[block];
 
-  ul_free_set_remove(&lane->unmapped, UNMAPPED_KEY, b->address);
+  ul_free_set_remove(&n->lanes.items[b->lane].unmapped, UNMAPPED_KEY, b->address);
 }
 
 void ul_native_recount(native *n) {
   size_t i;
 
-  n->totals.releasable_bytes = n->totals.held_bytes = 0;
+  n->whole_bytes[0] = n->whole_bytes[1] = 0;
+  for (i = 1; i < n->lanes.count; i++) {
+    const native_pool *pool = &n->pools.items[n->lanes.items[i].pool];
+    n->lanes.items[i].held = pool->id && !pool->freeable;
+  }
   for (i = 1; i < n->blocks.count; i++) {
     const native_block *b = &n->blocks.items[i];
     if (ul_native_is_free(b))
-      *returnable_total(n, b) += returnable(n, b);
+      n->whole_bytes[n->lanes.items[b->lane].held] += ul_native_returnable(n, b);
   }
+}
+
+void ul_native_settings_changed(native *n) {
+  n->careful &= ~(uint32_t)(CAREFUL_COLLECTS | CAREFUL_MAX_SPLIT);
+  if (ul_native_collects(n))
+    n->careful |= CAREFUL_COLLECTS;
+  if (n->settings.max_split_bytes != UINT64_MAX)
+    n->careful |= CAREFUL_MAX_SPLIT;
+  n->unsplit_limit[1] = ul_unsplit_limit(&n->settings, 1, UL_MIN_BLOCK_BYTES);
+  n->unsplit_limit[0] = ul_unsplit_limit(&n->settings, 0, UL_MIN_BLOCK_BYTES);
+  n->plain_rounding = !n->settings.any_divisions;
 }
 
 int ul_native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream) {

@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "allocator/native.h"
-#include "allocator/sizing.h"
+#include "allocator/native_fast.h"
 #include "base/error.h"
 
 /* Sums found by walking. */
@@ -36,12 +35,12 @@ static void count_block(const native *n, const native_segment *segment, const na
   f->totals.reserved_bytes += b->bytes;
   if (ul_native_is_free(b)) {
     f->free_blocks++;
-    back = segment->expandable ? ul_native_whole_units(n, b) : b->prev || b->next ? 0 : b->bytes;
+    back = segment->expandable ? ul_native_whole_units(n, b) : b->prev | b->next ? 0 : b->bytes;
     if (pool->id && !pool->freeable)
       f->totals.held_bytes += back;
     else
       f->totals.releasable_bytes += back;
-    if (!segment->expandable && (b->prev || b->next)) {
+    if (!segment->expandable && (b->prev | b->next)) {
       f->inactive_split++;
       f->inactive_split_bytes += b->bytes;
     }
@@ -91,7 +90,8 @@ static ul_status check_chain(const native *n, uint32_t index, struct found *f, u
 }
 
 static ul_status check_statistics(const native *n, const struct found *f, ul_error *err) {
-  const ul_statistics *s = &n->statistics;
+  ul_statistics all;
+  const ul_statistics *s = &all;
   const struct {
     ul_stat_array array;
     uint64_t value;
@@ -107,6 +107,7 @@ static ul_status check_statistics(const native *n, const struct found *f, ul_err
   };
   size_t i;
 
+  ul_native_statistics(n, &all);
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     const ul_stat_values *v = s->arrays[rows[i].array];
     if (v[UL_SLOT_ALL].current != rows[i].value)
@@ -137,7 +138,7 @@ ul_status ul_native_check(const void *state, ul_error *err) {
     return broken(err, "free sets hold the free blocks and no others", f.free_blocks, in_sets);
   if (in_unmapped != f.unmapped_blocks)
     return broken(err, "unmapped sets hold the unmapped blocks", f.unmapped_blocks, in_unmapped);
-  if (memcmp(&f.totals, &n->totals, sizeof(f.totals)) != 0)
+  if (memcmp(&f.totals, ul_native_totals(n), sizeof(f.totals)) != 0)
     return ul_fail(err, UL_E_STATE, 0,
                    "model invariant: totals: releasable %" PRIu64 "/%" PRIu64 ", held %" PRIu64
                    "/%" PRIu64 ", live %" PRIu64 "/%" PRIu64 ", rounded %" PRIu64 "/%" PRIu64

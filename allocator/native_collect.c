@@ -2,7 +2,7 @@
 /* Garbage collection (allocator-spec 3.5): above a threshold of the memory fraction, whole cached
  * segments of the default large pool that were not used for long go back before the driver is asked
  * for more. */
-#include "allocator/native.h"
+#include "allocator/native_fast.h"
 
 int ul_native_collects(const native *n) {
   return n->limit_bytes != UINT64_MAX && n->settings.gc_threshold > 0.0;
@@ -10,11 +10,11 @@ int ul_native_collects(const native *n) {
 
 static int is_whole(const native *n, uint32_t block) {
   const native_block *b = &n->blocks.items[block];
-  return !b->prev && !b->next;
+  return !(b->prev | b->next);
 }
 
 static int is_expandable(const native *n, uint32_t block) {
-  return n->segments.items[n->blocks.items[block].segment].expandable;
+  return (n->blocks.items[block].flags & BLOCK_EXPANDABLE) != 0;
 }
 
 static uint32_t age_of(const native *n, uint32_t block) {
@@ -29,7 +29,7 @@ static int collect_pass(native *n, double least_age, uint64_t *reclaimed, uint64
 
   n->scratch.count = 0;
   for (i = 0; i < n->pools.items[0].lanes[0].count; i++) {
-    const ul_free_set *set = &n->lanes.items[n->pools.items[0].lanes[0].items[i]].free;
+    ul_free_set *set = &n->lanes.items[n->pools.items[0].lanes[0].items[i]].free;
     ul_free_entry entry;
     ul_free_at at;
     for (entry = ul_free_set_first(set, &at); entry.block; entry = ul_free_set_next(set, &at)) {
@@ -53,11 +53,11 @@ int ul_native_collect(native *n) {
   uint64_t target, reclaimed = 0, before, ages = 0, count = 0;
   size_t i;
 
-  if (n->totals.reserved_bytes <= threshold)
+  if (n->reserved_bytes <= threshold)
     return 1;
-  target = n->totals.reserved_bytes - threshold;
+  target = n->reserved_bytes - threshold;
   for (i = 0; i < n->pools.items[0].lanes[0].count; i++) {
-    const ul_free_set *set = &n->lanes.items[n->pools.items[0].lanes[0].items[i]].free;
+    ul_free_set *set = &n->lanes.items[n->pools.items[0].lanes[0].items[i]].free;
     ul_free_entry entry;
     ul_free_at at;
     for (entry = ul_free_set_first(set, &at); entry.block; entry = ul_free_set_next(set, &at)) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expandable segments (allocator-spec 6): one reserved range per pool and stream, mapped and
  * unmapped in whole units. A range's block list covers all of it, unmapped parts included. */
-#include "allocator/native.h"
-#include "allocator/sizing.h"
+#include "allocator/native_fast.h"
 #include "base/units.h"
 
 /* Where the capacity is unknown the range only has to be larger than any device. */
@@ -28,77 +27,87 @@ uint64_t ul_native_whole_units(const native *n, const native_block *b) {
 }
 
 uint32_t ul_native_range_new(native *n, uint32_t lane, uint64_t address, uint64_t bytes) {
-  uint32_t segment = ul_native_segment_new(n, address, bytes, lane, 1), block;
-  native_block *b;
+  const uint32_t segment = ul_native_segment_new(n, address, bytes, lane, 1);
+  const uint32_t block = segment ? ul_native_first_block(n, segment) : 0;
 
-  if (!segment)
-    return 0;
-  block = ul_native_block_new(n);
-  if (!block)
-    return 0;
-  b = &n->blocks.items[block];
-  b->address = address;
-  b->bytes = bytes;
-  b->segment = segment;
-  n->segments.items[segment].first_block = block;
-  ul_native_block_retie(n, block);
-  ul_native_block_number(n, block);
-  return ul_native_put_unmapped(n, block) ? segment : 0;
+  return block && ul_native_put_unmapped(n, block) ? segment : 0;
 }
 
-/* Cuts block at `bytes` from its start; the rest becomes a new block behind it, in no set. */
-static uint32_t cut(native *n, uint32_t block, uint64_t bytes) {
-  uint32_t rest = ul_native_block_new(n);
-  native_block *b, *r;
+/* Cuts block at `bytes`, where it stays the object and the rest is a new one. */
+static uint32_t cut_behind(native *n, uint32_t block, uint64_t bytes) {
+  const uint32_t rest = ul_native_cut(n, block, bytes);
 
-  if (!rest)
-    return 0;
-  b = &n->blocks.items[block];
-  r = &n->blocks.items[rest];
-  r->address = b->address + bytes;
-  r->bytes = b->bytes - bytes;
-  r->segment = b->segment;
-  r->flags = b->flags;
-  r->prev = block;
-  r->next = b->next;
-  if (b->next)
-    n->blocks.items[b->next].prev = rest;
-  b->next = rest;
-  b->bytes = bytes;
-  ul_native_block_retie(n, rest);
-  ul_native_block_number(n, rest);
+  if (rest && n->numbers_blocks) {
+    const uint64_t fresh = n->blocks.items[block].tie;
+    n->blocks.items[block].tie = n->blocks.items[rest].tie;
+    n->blocks.items[rest].tie = fresh;
+  }
+  if (rest)
+    n->blocks.items[rest].requested_bytes = 0;
   return rest;
 }
 
-/* Maps the first `wanted` bytes, in whole units, of an unmapped block. */
-static ul_device_answer map_front(native *n, uint32_t block, uint64_t wanted) {
-  native_block *b = &n->blocks.items[block];
-  const uint32_t lane = n->segments.items[b->segment].lane;
-  const uint64_t bytes = ul_round_up(wanted, ul_native_unit(n, &n->lanes.items[lane]));
-  const uint64_t address = b->address;
-  const int slot = ul_native_slot(n, b);
-  ul_device_answer answer = ul_device_map(&n->device, address, bytes);
+/* A block that was just mapped joins its free neighbours and stays the object. In no set. */
+static uint32_t join_mapped(native *n, uint32_t block) {
+  const uint32_t prev = n->blocks.items[block].prev, next = n->blocks.items[block].next;
+
+  if (ul_native_is_free(&n->blocks.items[prev])) {
+    ul_native_take_free(n, prev);
+    ul_native_move_object(n, prev, block);
+    ul_native_join(n, prev, block);
+    block = prev;
+  }
+  if (ul_native_is_free(&n->blocks.items[next])) {
+    ul_native_take_free(n, next);
+    ul_native_join(n, block, next);
+  }
+  return block;
+}
+
+/* The same for a block that was just unmapped. */
+static uint32_t join_unmapped(native *n, uint32_t block) {
+  const uint32_t prev = n->blocks.items[block].prev, next = n->blocks.items[block].next;
+
+  if (n->blocks.items[prev].flags & BLOCK_UNMAPPED) {
+    ul_native_take_unmapped(n, prev);
+    ul_native_move_object(n, prev, block);
+    ul_native_join(n, prev, block);
+    block = prev;
+  }
+  if (n->blocks.items[next].flags & BLOCK_UNMAPPED) {
+    ul_native_take_unmapped(n, next);
+    ul_native_join(n, block, next);
+  }
+  return block;
+}
+
+/* Maps the first `wanted` bytes, in whole units, of an unmapped block; *mapped is what it became
+ * with its neighbours. */
+static ul_device_answer map_front(native *n, uint32_t block, uint64_t wanted, uint32_t *mapped) {
+  const native_block b = n->blocks.items[block];
+  const uint64_t bytes = ul_round_up(wanted, ul_native_unit(n, &n->lanes.items[b.lane]));
+  const int slot = ul_native_slot(&b);
+  ul_device_answer answer = ul_device_map(&n->device, b.address, bytes);
   uint32_t rest;
 
   if (answer != UL_DEVICE_GRANTED)
     return answer;
   ul_native_take_unmapped(n, block);
-  if (bytes < b->bytes) {
-    rest = cut(n, block, bytes);
+  if (bytes < b.bytes) {
+    rest = cut_behind(n, block, bytes);
     if (!rest || !ul_native_put_unmapped(n, rest))
       return UL_DEVICE_NOMEM;
   }
-  b = &n->blocks.items[block];
-  b->flags = 0;
-  b->requested_bytes = 0;
-  ul_native_merge(n, block, b->prev);
-  ul_native_merge(n, block, n->blocks.items[block].next);
-  if (!ul_native_put_free(n, block))
+  n->blocks.items[block].flags &= BLOCK_OF_SEGMENT;
+  n->blocks.items[block].requested_bytes = 0;
+  *mapped = join_mapped(n, block);
+  if (!ul_native_put_free(n, *mapped))
     return UL_DEVICE_NOMEM;
   ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, bytes);
   n->statistics.counters[UL_STAT_NUM_DEVICE_ALLOC]++;
-  n->totals.reserved_bytes += bytes;
-  return ul_native_log_call(n, UL_DRIVER_SEGMENT_MAP, address, bytes, n->lanes.items[lane].stream)
+  n->reserved_bytes += bytes;
+  return ul_native_log_call(n, UL_DRIVER_SEGMENT_MAP, b.address, bytes,
+                            n->lanes.items[b.lane].stream)
              ? UL_DEVICE_GRANTED
              : UL_DEVICE_NOMEM;
 }
@@ -108,8 +117,8 @@ static int usable(const native_block *b) {
 }
 
 /* The block where a run of free and unmapped blocks long enough starts; 0 if there is none. */
-static uint32_t find_run(const native *n, uint32_t lane, uint64_t rounded) {
-  const ul_free_set *set = &n->lanes.items[lane].unmapped;
+static uint32_t find_run(native *n, uint32_t lane, uint64_t rounded) {
+  ul_free_set *set = &n->lanes.items[lane].unmapped;
   ul_free_entry entry;
   ul_free_at at;
 
@@ -128,7 +137,7 @@ static uint32_t find_run(const native *n, uint32_t lane, uint64_t rounded) {
   return 0;
 }
 
-uint32_t ul_native_growing_block(const native *n, uint32_t pool, uint32_t stream, int small,
+uint32_t ul_native_growing_block(native *n, uint32_t pool, uint32_t stream, int small,
                                  uint64_t rounded) {
   size_t i;
   uint32_t block;
@@ -137,7 +146,7 @@ uint32_t ul_native_growing_block(const native *n, uint32_t pool, uint32_t stream
     return 0;
   for (i = 1; i < n->lanes.count; i++) {
     const native_lane *lane = &n->lanes.items[i];
-    if (n->pools.items[lane->pool].id != pool || lane->stream != stream || lane->small != small)
+    if (lane->pool_id != pool || lane->stream != stream || lane->small != small)
       continue;
     block = find_run(n, (uint32_t)i, rounded);
     return block && ul_native_is_free(&n->blocks.items[block]) ? block : 0;
@@ -164,90 +173,73 @@ ul_device_answer ul_native_map(native *n, uint32_t lane, uint64_t rounded, uint3
   }
   if (n->blocks.items[block].flags & BLOCK_UNMAPPED) {
     missing = n->blocks.items[block].bytes < rounded ? n->blocks.items[block].bytes : rounded;
-    answer = map_front(n, block, missing);
+    answer = map_front(n, block, missing, &block);
     if (answer != UL_DEVICE_GRANTED)
       return answer;
   }
   while (n->blocks.items[block].bytes < rounded) {
-    uint32_t next = n->blocks.items[block].next;
+    const uint32_t next = n->blocks.items[block].next;
     missing = rounded - n->blocks.items[block].bytes;
     if (missing > n->blocks.items[next].bytes)
       missing = n->blocks.items[next].bytes;
-    answer = map_front(n, next, missing);
+    answer = map_front(n, next, missing, &block);
     if (answer != UL_DEVICE_GRANTED)
       return answer; /* what was mapped stays, free */
-    block = next;    /* the block just mapped has absorbed the one before */
   }
   ul_native_take_free(n, block);
   *out = block;
   return UL_DEVICE_GRANTED;
 }
 
+static int give_up_range(native *n, uint32_t block) {
+  const uint32_t segment = n->blocks.items[block].segment;
+
+  ul_native_take_unmapped(n, block);
+  ul_device_unreserve(&n->device, n->segments.items[segment].address);
+  ul_native_block_delete(n, block);
+  ul_native_segment_delete(n, segment);
+  return 1;
+}
+
 /* Gives back the whole units inside a free block (allocator-spec 6.5, 6.6). */
 int ul_native_unmap(native *n, uint32_t block) {
-  native_block *b = &n->blocks.items[block];
-  const native_segment range = n->segments.items[b->segment];
-  const uint64_t unit = ul_native_unit(n, &n->lanes.items[range.lane]);
-  const uint64_t bytes = ul_native_whole_units(n, b);
-  const uint64_t head = ul_round_up(b->address - range.address, unit) + range.address - b->address;
-  const uint64_t address = b->address + head;
-  const int slot = ul_native_slot(n, b);
-  uint32_t segment = b->segment, middle = block, tail;
+  const native_block b = n->blocks.items[block];
+  const native_segment *range = &n->segments.items[b.segment];
+  const uint64_t unit = ul_native_unit(n, &n->lanes.items[b.lane]);
+  const uint64_t bytes = ul_native_whole_units(n, &b);
+  const uint64_t head = ul_round_up(b.address - range->address, unit) + range->address - b.address;
+  const int slot = ul_native_slot(&b);
+  uint32_t middle = block, tail;
 
   if (!bytes)
     return 1;
   ul_native_take_free(n, block);
   if (head) {
-    /* The head keeps the place; the middle must stay the block object that was unmapped. */
-    uint32_t front = ul_native_block_new(n);
-    native_block *f;
-    if (!front)
+    /* The head is a new object; the middle stays the one that is unmapped. */
+    middle = ul_native_cut(n, block, head);
+    if (!middle)
       return 0;
-    b = &n->blocks.items[block];
-    f = &n->blocks.items[front];
-    f->address = b->address;
-    f->bytes = head;
-    f->segment = segment;
-    f->prev = b->prev;
-    f->next = block;
-    if (f->prev)
-      n->blocks.items[f->prev].next = front;
-    else
-      n->segments.items[segment].first_block = front;
-    b->prev = front;
-    b->address += head;
-    b->bytes -= head;
-    ul_native_block_retie(n, block);
-    ul_native_block_retie(n, front);
-    ul_native_block_number(n, front);
-    if (!ul_native_put_free(n, front))
+    n->blocks.items[block].requested_bytes = 0;
+    if (!ul_native_put_free(n, block))
       return 0;
   }
   if (n->blocks.items[middle].bytes > bytes) {
-    tail = cut(n, middle, bytes);
+    tail = cut_behind(n, middle, bytes);
     if (!tail || !ul_native_put_free(n, tail))
       return 0;
   }
-  b = &n->blocks.items[middle];
-  b->flags = BLOCK_UNMAPPED;
-  b->requested_bytes = 0;
-  ul_native_merge(n, middle, b->prev);
-  ul_native_merge(n, middle, n->blocks.items[middle].next);
+  n->blocks.items[middle].requested_bytes = 0;
+  n->blocks.items[middle].flags =
+      (uint8_t)((n->blocks.items[middle].flags & BLOCK_OF_SEGMENT) | BLOCK_UNMAPPED);
+  middle = join_unmapped(n, middle);
   if (!ul_native_put_unmapped(n, middle))
     return 0;
-  ul_device_unmap(&n->device, address, bytes);
+  ul_device_unmap(&n->device, b.address + head, bytes);
   ul_stat_decrease(&n->statistics, UL_STAT_RESERVED_BYTES, slot, bytes);
   n->statistics.counters[UL_STAT_NUM_DEVICE_FREE]++;
-  n->totals.reserved_bytes -= bytes;
-  if (!ul_native_log_call(n, UL_DRIVER_SEGMENT_UNMAP, address, bytes,
-                          n->lanes.items[range.lane].stream))
+  n->reserved_bytes -= bytes;
+  if (!ul_native_log_call(n, UL_DRIVER_SEGMENT_UNMAP, b.address + head, bytes,
+                          n->lanes.items[b.lane].stream))
     return 0;
-  b = &n->blocks.items[middle];
-  if (!b->prev && !b->next) {
-    ul_native_take_unmapped(n, middle);
-    ul_device_unreserve(&n->device, range.address);
-    ul_native_block_delete(n, middle);
-    ul_native_segment_delete(n, segment);
-  }
-  return 1;
+  return n->blocks.items[middle].prev | n->blocks.items[middle].next ? 1 : give_up_range(n, middle);
 }

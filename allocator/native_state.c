@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/native.h"
-#include "allocator/sizing.h"
+#include "allocator/native_fast.h"
 #include "base/error.h"
 #include "base/units.h"
 
@@ -18,23 +17,18 @@ static uint64_t least(uint64_t a, uint64_t b) {
 
 /* Counts an active block in, as if it had just been handed out. */
 static void count_active(native *n, const native_block *b, int slot) {
-  uint64_t request = least(b->requested_bytes, b->bytes);
+  const uint64_t request = least(b->requested_bytes, b->bytes);
 
-  ul_stat_increase(&n->statistics, UL_STAT_ACTIVE, slot, 1);
-  ul_stat_increase(&n->statistics, UL_STAT_ACTIVE_BYTES, slot, b->bytes);
-  ul_stat_increase(&n->statistics, UL_STAT_REQUESTED_BYTES, slot, b->requested_bytes);
-  n->totals.active_bytes += b->bytes;
-  n->totals.requested_bytes += b->requested_bytes;
+  ul_native_count_requested(n, slot, b->requested_bytes);
+  n->excess_requested += b->requested_bytes - request;
+  if (b->requested_bytes > b->bytes)
+    n->careful |= CAREFUL_LOADED;
   if (!(b->flags & BLOCK_ALLOCATED))
     return;
-  ul_stat_increase(&n->statistics, UL_STAT_ALLOCATION, slot, 1);
-  ul_stat_increase(&n->statistics, UL_STAT_ALLOCATED_BYTES, slot, b->bytes);
+  ul_native_count(n, slot, 1, (int64_t)b->bytes, 0, 0);
   if (b->bytes >= n->settings.max_split_bytes)
     ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_ALLOCATIONS], 1);
-  n->totals.allocated_bytes += b->bytes;
-  n->totals.live_bytes += request;
-  n->totals.live_rounded_bytes +=
-      least(ul_round_request(request, &n->settings, n->profile), b->bytes);
+  n->live_rounded_bytes += least(ul_round_request(request, &n->settings, n->profile), b->bytes);
 }
 
 static int load_handle(native *n, uint32_t block, uint64_t handle) {
@@ -50,8 +44,15 @@ static int load_handle(native *n, uint32_t block, uint64_t handle) {
 
 /* Appends one block behind `last` (0: none); joins two free ones. Returns it, 0 without memory. */
 static uint32_t load_block(native *n, uint32_t segment, uint32_t last, const ul_block *from) {
+  const native_segment *s = &n->segments.items[segment];
+  native_block fresh = {.address = from->address,
+                        .bytes = from->bytes,
+                        .requested_bytes = from->requested_bytes,
+                        .prev = last,
+                        .segment = segment,
+                        .lane = s->lane,
+                        .stack = from->stack};
   uint32_t block;
-  native_block *b;
 
   if (last && from->state == UL_BLOCK_INACTIVE && ul_native_is_free(&n->blocks.items[last])) {
     n->blocks.items[last].bytes += from->bytes;
@@ -60,28 +61,22 @@ static uint32_t load_block(native *n, uint32_t segment, uint32_t last, const ul_
   block = ul_native_block_new(n);
   if (!block)
     return 0;
-  b = &n->blocks.items[block];
-  b->address = from->address;
-  b->bytes = from->bytes;
-  b->requested_bytes = from->requested_bytes;
-  b->segment = segment;
-  b->prev = last;
-  b->stack = from->stack;
-  if (last)
-    n->blocks.items[last].next = block;
+  fresh.tie = n->numbers_blocks ? ++n->block_number : s->tie_base + (from->address - s->address);
+  if (n->lanes.items[s->lane].small)
+    fresh.flags |= BLOCK_SMALL;
+  if (s->expandable)
+    fresh.flags |= BLOCK_EXPANDABLE;
   if (from->state == UL_BLOCK_ACTIVE_ALLOCATED)
-    b->flags = BLOCK_ALLOCATED;
-  else if (from->state == UL_BLOCK_ACTIVE_PENDING_FREE)
-    b->flags = BLOCK_PENDING;
-  if (b->flags && from->handle < (UINT64_C(1) << 28)) {
-    b->handle = (uint32_t)from->handle;
+    fresh.flags |= BLOCK_ALLOCATED;
+  if (from->state != UL_BLOCK_INACTIVE && from->handle < (UINT64_C(1) << 28)) {
+    fresh.handle = (uint32_t)from->handle;
     if (!load_handle(n, block, from->handle))
       return 0;
   }
-  if (b->flags == BLOCK_PENDING && !ul_native_add_pending(n, block))
+  n->blocks.items[block] = fresh;
+  n->blocks.items[last].next = last ? block : 0;
+  if (from->state == UL_BLOCK_ACTIVE_PENDING_FREE && !ul_native_add_pending(n, block))
     return 0;
-  ul_native_block_retie(n, block);
-  ul_native_block_number(n, block);
   return block;
 }
 
@@ -91,7 +86,7 @@ static int settle_chain(native *n, uint32_t first, int expandable) {
 
   for (block = first; block; block = n->blocks.items[block].next) {
     native_block *b = &n->blocks.items[block];
-    const int slot = ul_native_slot(n, b);
+    const int slot = ul_native_slot(b);
     if (b->flags & BLOCK_UNMAPPED)
       continue;
     if (!ul_native_is_free(b)) {
@@ -100,10 +95,8 @@ static int settle_chain(native *n, uint32_t first, int expandable) {
     }
     if (!ul_native_put_free(n, block))
       return 0;
-    if (!expandable && (b->prev || b->next)) {
-      ul_stat_increase(&n->statistics, UL_STAT_INACTIVE_SPLIT, slot, 1);
-      ul_stat_increase(&n->statistics, UL_STAT_INACTIVE_SPLIT_BYTES, slot, b->bytes);
-    }
+    if (!expandable && (b->prev | b->next))
+      ul_native_count(n, slot, 0, 0, 1, (int64_t)b->bytes);
   }
   return 1;
 }
@@ -139,11 +132,23 @@ static ul_status check_loadable(const ul_state *from, const ul_segment *s, uint6
   return UL_OK;
 }
 
+/* A set by units takes what a small segment can be cut into; recorded states may hold other sizes.
+ */
+static int fits_units(const ul_state *from, const ul_segment *s) {
+  uint32_t i;
+
+  for (i = 0; i < s->block_count; i++) {
+    if (from->blocks[s->first_block + i].bytes % UL_FREE_UNIT)
+      return 0;
+  }
+  return s->bytes <= (uint64_t)UL_FREE_UNITS * UL_FREE_UNIT;
+}
+
 static int load_segment(native *n, const ul_state *from, const ul_segment *s) {
   uint32_t lane = ul_native_lane_of(n, s->pool, s->stream, s->is_small), segment, block = 0, i;
   int slot;
 
-  if (!lane)
+  if (!lane || (!fits_units(from, s) && !ul_free_set_use_directory(&n->lanes.items[lane].free)))
     return 0;
   segment = ul_native_segment_new(n, s->address, s->bytes, lane, 0);
   if (!segment || !ul_device_take(&n->device, s->address, s->bytes))
@@ -161,8 +166,8 @@ static int load_segment(native *n, const ul_state *from, const ul_segment *s) {
   ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, s->bytes);
   if (s->bytes >= n->settings.max_split_bytes)
     ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_SEGMENTS], 1);
-  n->totals.reserved_bytes += s->bytes;
-  n->totals.segment_count++;
+  n->reserved_bytes += s->bytes;
+  n->segment_count++;
   return settle_chain(n, n->segments.items[segment].first_block, 0);
 }
 
@@ -259,7 +264,7 @@ static int load_piece(struct loading *l, const ul_segment *s) {
   range->at = s->address + s->bytes;
   n->device.used_bytes += s->bytes;
   ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, s->bytes);
-  n->totals.reserved_bytes += s->bytes;
+  n->reserved_bytes += s->bytes;
   return 1;
 }
 
@@ -278,6 +283,19 @@ static int load_all(struct loading *l) {
   return 1;
 }
 
+/* Blocks that wait at the start were active before: they count as handed out. */
+static void note_waiting(native *n) {
+  int slot;
+
+  for (slot = 0; slot < UL_SLOT_COUNT; slot++) {
+    native_waiting *w = &n->waiting[slot];
+    w->peak_count = (uint64_t)n->tallies[slot].current[0] + w->count;
+    w->peak_bytes = (uint64_t)n->tallies[slot].current[1] + w->bytes;
+    w->count_at_load = w->count_at_reset = w->count;
+    w->bytes_at_load = w->bytes_at_reset = w->bytes;
+  }
+}
+
 ul_status ul_native_load(void *state, const ul_state *from, ul_error *err) {
   struct loading l;
   uint64_t end = 0;
@@ -287,13 +305,14 @@ ul_status ul_native_load(void *state, const ul_state *from, ul_error *err) {
   memset(&l, 0, sizeof(l));
   l.n = state;
   l.from = from;
-  if (l.n->events || l.n->totals.reserved_bytes)
+  if (l.n->events || l.n->reserved_bytes)
     return ul_fail(err, UL_E_STATE, 0, "a state can only be loaded before the first event");
   for (i = 0; i < from->segment_count; i++) {
     UL_TRY(check_loadable(from, &from->segments[i], end, err));
     end = from->segments[i].address + from->segments[i].bytes;
   }
   done = load_all(&l);
+  note_waiting(l.n);
   UL_VEC_RELEASE(&l.ranges);
   ul_idmap_release(&l.open);
   return done ? UL_OK : ul_fail_nomem(err, "the allocator model's state");
@@ -388,7 +407,8 @@ ul_status ul_native_asker(const void *state, const ul_event *event, ul_asker_vie
   (void)err;
   memset(out, 0, sizeof(*out));
   out->rounded_bytes = rounded;
-  extended = ul_native_growing_block(n, event->pool, event->stream, small, rounded);
+  extended =
+      ul_native_growing_block((native *)(uintptr_t)n, event->pool, event->stream, small, rounded);
   for (i = 1; i < n->blocks.count; i++) {
     const native_block *b = &n->blocks.items[i];
     const native_lane *lane;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "allocator/statistics.h"
 
+#include <string.h>
+
 /* One spelled-out key per number, so that names need no storage of their own. */
 #define FOUR(prefix) prefix ".current", prefix ".peak", prefix ".allocated", prefix ".freed"
 
@@ -29,6 +31,23 @@ void ul_statistics_reset_peak(ul_statistics *s) {
   }
   for (i = 0; i < UL_STAT_SINGLE_COUNT; i++)
     s->singles[i].peak = s->singles[i].current;
+}
+
+static void forget(ul_stat_values *values) {
+  values->allocated = 0;
+  values->freed = 0;
+}
+
+void ul_statistics_reset_accumulated(ul_statistics *s) {
+  size_t i, slot;
+
+  for (i = 0; i < UL_STAT_ARRAY_COUNT; i++) {
+    for (slot = 0; slot < UL_SLOT_COUNT; slot++)
+      forget(&s->arrays[i][slot]);
+  }
+  for (i = 0; i < UL_STAT_SINGLE_COUNT; i++)
+    forget(&s->singles[i]);
+  memset(s->counters, 0, sizeof(s->counters));
 }
 
 struct list {

@@ -62,6 +62,7 @@ static inline void ul_stat_decrease(ul_statistics *s, ul_stat_array array, int s
 }
 
 void ul_statistics_reset_peak(ul_statistics *statistics);
+void ul_statistics_reset_accumulated(ul_statistics *statistics);
 
 /* Fills up to capacity named values, in PyTorch's order; returns how many there are. */
 size_t ul_statistics_list(const ul_statistics *statistics, ul_stat *out, size_t capacity);

@@ -8,18 +8,19 @@
 
 enum { CHUNK_TIES = 64 };
 
+/* Chunks ascend; the ties in one descend. */
 struct ul_tie_chunk {
   uint32_t count;
   ul_tie ties[CHUNK_TIES];
 };
 
-/* Index of the first chunk whose last tie is not below. */
+/* Index of the first chunk whose highest tie is not below; the number of chunks if there is none. */
 static size_t find_chunk(const ul_tie_list *list, uint64_t tie) {
   size_t low = 0, high = list->chunk_count, middle;
 
   while (low < high) {
     middle = low + (high - low) / 2;
-    if (list->chunks[middle]->ties[list->chunks[middle]->count - 1].tie < tie)
+    if (list->chunks[middle]->ties[0].tie < tie)
       low = middle + 1;
     else
       high = middle;
@@ -27,12 +28,15 @@ static size_t find_chunk(const ul_tie_list *list, uint64_t tie) {
   return low;
 }
 
+/* Where a tie is in a chunk, or would be inserted. */
 static uint32_t find_tie(const struct ul_tie_chunk *chunk, uint64_t tie) {
   uint32_t low = 0, high = chunk->count, middle;
 
+  if (high && chunk->ties[high - 1].tie > tie)
+    return high; /* lower than all: the end of most frees in order of age */
   while (low < high) {
     middle = low + (high - low) / 2;
-    if (chunk->ties[middle].tie < tie)
+    if (chunk->ties[middle].tie > tie)
       low = middle + 1;
     else
       high = middle;
@@ -57,27 +61,33 @@ static int insert_chunk(ul_tie_list *list, size_t at) {
   return 1;
 }
 
-int ul_tie_list_insert(ul_tie_list *list, ul_tie tie) {
-  const int was_empty = list->chunk_count == 0;
-  struct ul_tie_chunk *chunk, *right;
-  uint32_t i;
-  size_t c;
+static int is_empty(const ul_tie_list *list) {
+  return !list->chunk_count || !list->chunks[0]->count;
+}
 
-  if (was_empty && !insert_chunk(list, 0))
+int ul_tie_list_insert(ul_tie_list *list, ul_tie tie) {
+  struct ul_tie_chunk *chunk, *higher;
+  size_t c = 0;
+  uint32_t i;
+
+  if (!list->chunk_count && !insert_chunk(list, 0))
     return 0;
-  c = was_empty ? 0 : find_chunk(list, tie.tie);
-  if (c == list->chunk_count)
-    c--;
+  if (!is_empty(list)) {
+    c = find_chunk(list, tie.tie);
+    if (c == list->chunk_count)
+      c--;
+  }
   chunk = list->chunks[c];
   if (chunk->count == CHUNK_TIES) {
     if (!insert_chunk(list, c + 1))
       return 0;
-    right = list->chunks[c + 1];
-    right->count = CHUNK_TIES / 2;
-    chunk->count -= right->count;
-    memcpy(right->ties, &chunk->ties[chunk->count], right->count * sizeof(ul_tie));
-    if (chunk->ties[chunk->count - 1].tie < tie.tie)
-      chunk = right;
+    higher = list->chunks[c + 1];
+    higher->count = CHUNK_TIES / 2;
+    memcpy(higher->ties, chunk->ties, higher->count * sizeof(ul_tie));
+    chunk->count -= higher->count;
+    memmove(chunk->ties, &chunk->ties[higher->count], chunk->count * sizeof(ul_tie));
+    if (chunk->ties[0].tie < tie.tie)
+      chunk = higher;
   }
   i = find_tie(chunk, tie.tie);
   memmove(&chunk->ties[i + 1], &chunk->ties[i], (chunk->count - i) * sizeof(ul_tie));
@@ -87,19 +97,22 @@ int ul_tie_list_insert(ul_tie_list *list, ul_tie tie) {
 }
 
 int ul_tie_list_remove(ul_tie_list *list, uint64_t tie) {
-  const size_t c = find_chunk(list, tie);
   struct ul_tie_chunk *chunk;
   uint32_t i;
+  size_t c;
 
+  if (is_empty(list))
+    return 0;
+  c = find_chunk(list, tie);
   if (c == list->chunk_count)
     return 0;
   chunk = list->chunks[c];
-  i = find_tie(chunk, tie);
-  if (chunk->ties[i].tie != tie)
+  i = chunk->ties[chunk->count - 1].tie == tie ? chunk->count - 1 : find_tie(chunk, tie);
+  if (i == chunk->count || chunk->ties[i].tie != tie)
     return 0;
   chunk->count--;
   memmove(&chunk->ties[i], &chunk->ties[i + 1], (chunk->count - i) * sizeof(ul_tie));
-  if (!chunk->count) {
+  if (!chunk->count && list->chunk_count > 1) {
     free(chunk);
     list->chunk_count--;
     memmove(&list->chunks[c], &list->chunks[c + 1],
@@ -109,7 +122,9 @@ int ul_tie_list_remove(ul_tie_list *list, uint64_t tie) {
 }
 
 const ul_tie *ul_tie_list_get(const ul_tie_list *list, ul_tie_at at) {
-  return &list->chunks[at.chunk]->ties[at.index];
+  const struct ul_tie_chunk *chunk = list->chunks[at.chunk];
+
+  return &chunk->ties[chunk->count - 1 - at.index];
 }
 
 ul_tie_at ul_tie_list_last(const ul_tie_list *list) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Free blocks of one size in order of tie: a sorted list of short sorted chunks. A hundred thousand
- * equal blocks are rare, but taking one out of their middle must not move all the others. */
+ * equal blocks are rare, but taking one out of their middle must not move all the others. The
+ * lowest tie, which is the one that is asked for, is at the end of its chunk: taking it moves
+ * nothing. */
 #ifndef UL_ALLOCATOR_TIE_LIST_H
 #define UL_ALLOCATOR_TIE_LIST_H
 
@@ -13,11 +15,11 @@ typedef struct ul_tie {
 } ul_tie;
 
 typedef struct ul_tie_list {
-  struct ul_tie_chunk **chunks; /* none is empty */
+  struct ul_tie_chunk **chunks; /* none is empty, unless it is the only one */
   size_t chunk_count, chunk_capacity;
 } ul_tie_list;
 
-/* A position in the list; valid until it changes. */
+/* A position in the list, counted from the lowest tie; valid until it changes. */
 typedef struct ul_tie_at {
   uint32_t chunk, index;
 } ul_tie_at;

@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-#include "allocator/free_set.h"
+#include "allocator/free_set_fast.h"
 
 enum { STEPS = 20000, LIMIT = 3000 };
 
@@ -40,7 +40,7 @@ static void plain_remove(struct plain *p, size_t at) {
   memmove(&p->entries[at], &p->entries[at + 1], (--p->count - at) * sizeof(p->entries[0]));
 }
 
-static void compare_walks(const ul_free_set *set, const struct plain *p) {
+static void compare_walks(ul_free_set *set, const struct plain *p) {
   ul_free_at at;
   ul_free_entry e = ul_free_set_first(set, &at);
   size_t i;
@@ -54,15 +54,17 @@ static void compare_walks(const ul_free_set *set, const struct plain *p) {
   cr_assert_eq(e.block, 0u);
 }
 
-Test(free_set, agrees_with_a_sorted_array) {
+static void agree(ul_free_index index, unsigned sizes) {
   static struct plain p;
-  ul_free_set set = {0}, copy;
+  ul_free_set set, copy;
   uint32_t step;
 
+  p.count = 0;
+  ul_free_set_init(&set, index);
   for (step = 1; step <= STEPS; step++) {
     const int grow = p.count < LIMIT - 1 && next_random() % 100 < (step % 8000 < 4000 ? 60u : 40u);
     if (grow) {
-      ul_free_entry entry = {512 * (1 + next_random() % 400), step, step};
+      ul_free_entry entry = {512 * (1 + next_random() % sizes), step, step};
       cr_assert(ul_free_set_insert(&set, entry));
       plain_insert(&p, entry);
     } else if (p.count) {
@@ -71,18 +73,38 @@ Test(free_set, agrees_with_a_sorted_array) {
       plain_remove(&p, victim);
     }
     {
-      uint64_t bytes = 512 * (next_random() % 420);
+      uint64_t bytes = 512 * (next_random() % (sizes + 20));
       size_t want = plain_lower_bound(&p, bytes, 0);
       const ul_free_entry got = ul_free_set_lower_bound(&set, bytes, NULL);
       cr_assert_eq(got.block, want < p.count ? p.entries[want].block : 0, "step %u", step);
+    }
+    if (p.count && step % 3 == 0) { /* the best fit, taken out and put back */
+      uint64_t bytes = 512 * (1 + next_random() % sizes);
+      size_t want = plain_lower_bound(&p, bytes, 0);
+      const uint32_t block = ul_free_take_fit(&set, bytes);
+      cr_assert_eq(block, want < p.count ? p.entries[want].block : 0, "step %u", step);
+      if (block)
+        cr_assert(ul_free_put(&set, p.entries[want]));
     }
     cr_assert_eq(set.count, p.count);
     if (step % 1000 == 0)
       compare_walks(&set, &p);
   }
   cr_assert(ul_free_set_copy(&copy, &set));
-  cr_assert_not(ul_free_set_remove(&set, 7, 7), "an entry that is not there");
+  cr_assert_not(ul_free_set_remove(&set, 512, UINT64_MAX), "an entry that is not there");
   ul_free_set_release(&set);
   compare_walks(&copy, &p);
   ul_free_set_release(&copy);
+}
+
+Test(free_set, directory_agrees_with_a_sorted_array) {
+  agree(UL_FREE_DIRECTORY, 400);   /* sizes recur */
+  agree(UL_FREE_DIRECTORY, 7);     /* hundreds of blocks of one size */
+  agree(UL_FREE_DIRECTORY, 60000); /* nearly all sizes differ: leaves split and are cleaned */
+}
+
+Test(free_set, units_agree_with_a_sorted_array) {
+  agree(UL_FREE_BY_UNITS, 400);
+  agree(UL_FREE_BY_UNITS, 7);
+  agree(UL_FREE_BY_UNITS, 4076);
 }

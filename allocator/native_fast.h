@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* The native allocator's innermost steps, inline: statistics, free sets, split and join. */
+#ifndef UL_ALLOCATOR_NATIVE_FAST_H
+#define UL_ALLOCATOR_NATIVE_FAST_H
+
+#include "allocator/free_set_fast.h"
+#include "allocator/native.h"
+#include "allocator/sizing.h"
+
+UL_INLINE int ul_native_is_free(const native_block *block) {
+  return !(block->flags & BLOCK_NOT_FREE);
+}
+
+UL_INLINE int ul_native_slot(const native_block *block) {
+  return block->flags & BLOCK_SMALL ? UL_SLOT_SMALL : UL_SLOT_LARGE;
+}
+
+/* ---- statistics ---- */
+
+UL_INLINE void ul_native_tally(native_tally *t, const native_four *change,
+                               const native_four *freed) {
+  const native_four current = t->current + *change;
+  const native_four rises = current > t->peak;
+
+  t->current = current;
+  t->peak = (current & rises) | (t->peak & ~rises);
+  t->freed += *freed;
+}
+
+/* One change of all four figures. Each is one increase or one decrease, as PyTorch makes it: only
+ * decreases count as freed. */
+UL_INLINE void ul_native_count(native *n, int slot, int64_t count, int64_t bytes,
+                               int64_t split_count, int64_t split_bytes) {
+  const native_four change = {count, bytes, split_count, split_bytes};
+  const native_four freed = -change & (change < 0);
+
+  ul_native_tally(&n->tallies[UL_SLOT_ALL], &change, &freed);
+  ul_native_tally(&n->tallies[slot], &change, &freed);
+}
+
+UL_INLINE void ul_native_count_requested_one(native_tally *t, uint64_t bytes) {
+  t->requested += (int64_t)bytes;
+  if (t->requested > t->requested_peak)
+    t->requested_peak = t->requested;
+}
+
+UL_INLINE void ul_native_count_requested(native *n, int slot, uint64_t bytes) {
+  ul_native_count_requested_one(&n->tallies[UL_SLOT_ALL], bytes);
+  ul_native_count_requested_one(&n->tallies[slot], bytes);
+}
+
+UL_INLINE void ul_native_count_released(native *n, int slot, uint64_t bytes) {
+  n->tallies[UL_SLOT_ALL].requested -= (int64_t)bytes;
+  n->tallies[UL_SLOT_ALL].requested_freed += (int64_t)bytes;
+  n->tallies[slot].requested -= (int64_t)bytes;
+  n->tallies[slot].requested_freed += (int64_t)bytes;
+}
+
+/* ---- blocks ---- */
+
+/* A fresh index; its contents are the caller's to fill. 0 without memory. */
+UL_INLINE uint32_t ul_native_block_new(native *n) {
+  const uint32_t block = n->dead_block;
+
+  if (__builtin_expect(!block, 0))
+    return ul_native_grow_blocks(n);
+  n->dead_block = n->blocks.items[block].next;
+  return block;
+}
+
+UL_INLINE void ul_native_block_delete(native *n, uint32_t block) {
+  n->blocks.items[block].flags = BLOCK_DEAD;
+  n->blocks.items[block].next = n->dead_block;
+  n->dead_block = block;
+}
+
+/* left absorbs right, its neighbour; neither is in a set. left keeps what is its own. */
+UL_INLINE void ul_native_join(native *n, uint32_t left, uint32_t right) {
+  native_block *l = &n->blocks.items[left], *r = &n->blocks.items[right];
+
+  l->bytes += r->bytes;
+  l->next = r->next;
+  n->blocks.items[r->next].prev = left; /* of index 0 where there is none: nobody looks */
+  ul_native_block_delete(n, right);
+}
+
+/* What PyTorch's object carries goes from one index to another. */
+UL_INLINE void ul_native_move_object(native *n, uint32_t to, uint32_t from) {
+  n->blocks.items[to].requested_bytes = n->blocks.items[from].requested_bytes;
+  if (n->numbers_blocks)
+    n->blocks.items[to].tie = n->blocks.items[from].tie;
+}
+
+/* Cuts block at `bytes`; the rest takes a new index, in no set, and the object. The front becomes a
+ * new object. Returns the rest, 0 without memory. */
+UL_INLINE uint32_t ul_native_cut(native *n, uint32_t block, uint64_t bytes) {
+  const uint32_t rest = ul_native_block_new(n);
+  native_block *b, *r;
+
+  if (__builtin_expect(!rest, 0))
+    return 0;
+  b = &n->blocks.items[block];
+  r = &n->blocks.items[rest];
+  r->address = b->address + bytes;
+  r->bytes = b->bytes - bytes;
+  r->tie = b->tie;
+  r->requested_bytes = b->requested_bytes;
+  r->prev = block;
+  r->next = b->next;
+  r->segment = b->segment;
+  r->lane = b->lane;
+  r->handle = 0;
+  r->stack = 0;
+  r->gc_base = b->gc_base;
+  r->uses = 0;
+  r->flags = b->flags;
+  n->blocks.items[b->next].prev = rest;
+  b->next = rest;
+  b->bytes = bytes;
+  if (n->numbers_blocks)
+    b->tie = ++n->block_number;
+  else
+    r->tie += bytes;
+  return rest;
+}
+
+/* ---- free sets ---- */
+
+/* Bytes of a free block that a release could give back: all of a whole segment, the whole units of
+ * an expandable one. */
+UL_INLINE uint64_t ul_native_returnable(const native *n, const native_block *b) {
+  if (b->flags & BLOCK_EXPANDABLE)
+    return b->bytes < UL_SMALL_SEGMENT_BYTES ? 0 : ul_native_whole_units(n, b);
+  return b->prev | b->next ? 0 : b->bytes;
+}
+
+UL_INLINE int ul_native_put_free(native *n, uint32_t block) {
+  native_block *b = &n->blocks.items[block];
+  native_lane *lane = &n->lanes.items[b->lane];
+  const ul_free_entry entry = {b->bytes, b->tie, block};
+
+  b->gc_base = __builtin_expect(n->counts_searches, 0)
+                   ? n->pools.items[lane->pool].searches[lane->small]
+                   : 0;
+  n->whole_bytes[lane->held] += ul_native_returnable(n, b);
+  return ul_free_put(&lane->free, entry);
+}
+
+UL_INLINE void ul_native_take_free(native *n, uint32_t block) {
+  native_block *b = &n->blocks.items[block];
+  native_lane *lane = &n->lanes.items[b->lane];
+
+  n->whole_bytes[lane->held] -= ul_native_returnable(n, b);
+  ul_free_take_known(&lane->free, b->bytes, b->tie, block);
+}
+
+/* ---- free ---- */
+
+typedef struct native_joined {
+  uint32_t block;                   /* what the freed block has become, in no set */
+  int64_t split_count, split_bytes; /* net change of inactive_split and its bytes */
+} native_joined;
+
+/* A block that is allocated or pending no more joins its free neighbours (allocator-spec 4.2). */
+UL_INLINE native_joined ul_native_join_free(native *n, uint32_t block) {
+  native_block *b = &n->blocks.items[block];
+  const uint32_t prev = b->prev, next = b->next;
+  native_joined joined = {block, 0, 0};
+
+  b->flags &= BLOCK_OF_SEGMENT;
+  b->handle = 0;
+  b->stack = 0;
+  b->uses = 0;
+  if (ul_native_is_free(&n->blocks.items[prev])) {
+    joined.split_count--;
+    joined.split_bytes -= (int64_t)n->blocks.items[prev].bytes;
+    ul_native_take_free(n, prev);
+    ul_native_move_object(n, prev, block);
+    ul_native_join(n, prev, block);
+    joined.block = prev;
+  }
+  if (ul_native_is_free(&n->blocks.items[next])) {
+    joined.split_count--;
+    joined.split_bytes -= (int64_t)n->blocks.items[next].bytes;
+    ul_native_take_free(n, next);
+    ul_native_join(n, joined.block, next);
+  }
+  b = &n->blocks.items[joined.block];
+  if (b->flags & BLOCK_EXPANDABLE) {
+    joined.split_count = joined.split_bytes = 0;
+  } else if (b->prev | b->next) {
+    joined.split_count++;
+    joined.split_bytes += (int64_t)b->bytes;
+  }
+  return joined;
+}
+
+#endif
