@@ -10,8 +10,7 @@ def number(release):
 
 def list_of_divisions(rng, release):
     names = sorted(rng.sample(range(16), rng.randint(1, 5)))
-    first = 0 if release >= 204 else 1
-    values = [0, 1, 2, 4, 8, 16][1 - first if first else 0:]
+    values = ([0] if release >= 204 else []) + [1, 2, 4, 8, 16]
     entries = [f"{1 << name}:{rng.choice(values)}" for name in names]
     if rng.random() < 0.7:
         entries.insert(rng.choice([len(entries), len(entries), 0]), f">:{rng.choice(values)}")

@@ -66,6 +66,7 @@ has() {
 has markCaptureBegin "$header" HAS_MARK
 has skip_actions "$header" HAS_SKIP
 has clearHistory "$header" HAS_CLEAR
+has beginAllocateToPool "$header" HAS_ROUTE
 has setNoSplit "$header" HAS_NOSPLIT
 has createOrIncrefPool "$header" HAS_CREATE
 has ensureExistsAndIncrefPool "$header" HAS_ENSURE

@@ -36,8 +36,12 @@ typedef struct {
   size_t n, cap;
   uint64_t base, top;
 } space;
-static space mem, va;
-static uint64_t used, total, ext_used;
+#define DEVICES 8
+/* Device d has its memory from base + d * 2^46; capacity and what others hold are the same number
+ * for each. */
+#define STRIDE (1ull << 46)
+static space mem[DEVICES], va[DEVICES];
+static uint64_t used[DEVICES], total, ext_used;
 static int manual_events, n_dev, bump;
 static uint64_t clock_, all_done;
 static struct {
@@ -66,9 +70,13 @@ static uint64_t env_u64(const char *k, uint64_t d) {
 }
 __attribute__((constructor)) static void setup(void) {
   total = env_u64("FAKE_TOTAL", 80ull << 30);
-  mem.base = env_u64("FAKE_BASE", 0x7f4000000000ull);
-  va.base = mem.base + (1ull << 44);
+  for (int d = 0; d < DEVICES; d++) {
+    mem[d].base = env_u64("FAKE_BASE", 0x7f4000000000ull) + d * STRIDE;
+    va[d].base = mem[d].base + (1ull << 44);
+  }
   n_dev = (int)env_u64("FAKE_DEVICES", 1);
+  if (n_dev > DEVICES)
+    n_dev = DEVICES;
   const char *e = getenv("FAKE_EVENTS");
   e = getenv("FAKE_PLACE");
   bump = e && !strcmp(e, "bump");
@@ -121,11 +129,21 @@ static uint64_t remove_(space *s, uint64_t addr) { /* size, 0 = unknown */
 EXPORT void fake_set_log(log_fn f) {
   logger = f;
 }
+EXPORT void fake_device(int d) {
+  cur_dev = d < 0 || d >= n_dev ? 0 : d;
+}
+EXPORT int fake_devices(void) {
+  return n_dev;
+}
 EXPORT uint64_t fake_base(void) {
-  return mem.base;
+  return mem[cur_dev].base;
 }
 EXPORT uint64_t fake_used(void) {
-  return used;
+  return used[cur_dev];
+}
+static int device_of(uint64_t address) {
+  uint64_t d = (address - mem[0].base) / STRIDE;
+  return d < DEVICES ? (int)d : 0;
 }
 EXPORT void fake_set_total(uint64_t t) {
   total = t;
@@ -155,14 +173,14 @@ EXPORT void fake_complete(void *s) {
 EXPORT err cudaMalloc(void **p, size_t n) {
   pthread_mutex_lock(&mu);
   uint64_t size = (n + GRAN - 1) / GRAN * GRAN;
-  if (used + ext_used + size > total) {
+  if (used[cur_dev] + ext_used + size > total) {
     pthread_mutex_unlock(&mu);
     *p = NULL;
     LOG('m', 0, n);
     return SET(OOM);
   }
-  uint64_t a = place(&mem, size);
-  used += size;
+  uint64_t a = place(&mem[cur_dev], size);
+  used[cur_dev] += size;
   *p = (void *)a;
   pthread_mutex_unlock(&mu);
   LOG('M', a, n);
@@ -172,8 +190,9 @@ EXPORT err cudaFree(void *p) {
   if (!p)
     return OK;
   pthread_mutex_lock(&mu);
-  uint64_t z = remove_(&mem, (uint64_t)p);
-  used -= z;
+  int d = device_of((uint64_t)p);
+  uint64_t z = remove_(&mem[d], (uint64_t)p);
+  used[d] -= z;
   pthread_mutex_unlock(&mu);
   if (!z)
     return SET(INVALID);
@@ -181,7 +200,7 @@ EXPORT err cudaFree(void *p) {
   return OK;
 }
 EXPORT err cudaMemGetInfo(size_t *f, size_t *t) {
-  uint64_t u = used + ext_used;
+  uint64_t u = used[cur_dev] + ext_used;
   *f = u > total ? 0 : total - u;
   *t = total;
   return OK;
@@ -214,7 +233,7 @@ EXPORT err cudaDeviceGetDefaultMemPool(void **p, int d) {
 EXPORT err cudaMemPoolGetAttribute(void *p, int a, void *v) {
   (void)p;
   (void)a;
-  *(uint64_t *)v = used;
+  *(uint64_t *)v = used[cur_dev];
   return OK;
 }
 EXPORT err cudaMemPoolSetAttribute(void *p, int a, void *v) {
@@ -460,6 +479,7 @@ EXPORT err cudaEventElapsedTime(float *ms, void *a, void *b) {
 /* driver VMM, for expandable segments */
 typedef struct {
   uint64_t size;
+  int device;
 } fake_handle;
 EXPORT err cuMemGetAllocationGranularity(size_t *g, const void *p, int o) {
   (void)p;
@@ -472,34 +492,37 @@ EXPORT err cuMemAddressReserve(uint64_t *p, size_t n, size_t al, uint64_t a, uns
   (void)a;
   (void)f;
   pthread_mutex_lock(&mu);
-  *p = place(&va, (n + GRAN - 1) / GRAN * GRAN);
+  *p = place(&va[cur_dev], (n + GRAN - 1) / GRAN * GRAN);
   pthread_mutex_unlock(&mu);
   LOG('V', *p, n);
   return OK;
 }
 EXPORT err cuMemAddressFree(uint64_t p, size_t n) {
   pthread_mutex_lock(&mu);
-  remove_(&va, p);
+  remove_(&va[device_of(p)], p);
   pthread_mutex_unlock(&mu);
   LOG('W', p, n);
   return OK;
 }
 EXPORT err cuMemCreate(unsigned long long *h, size_t n, const void *p, unsigned long long f) {
-  (void)p;
   (void)f;
-  if (used + ext_used + n > total) {
+  int d = ((const int *)p)[3]; /* type, handle types, location: type, id */
+  if (d < 0 || d >= n_dev)
+    d = 0;
+  if (used[d] + ext_used + n > total) {
     LOG('p', 0, n);
     return OOM;
   }
-  used += n;
+  used[d] += n;
   fake_handle *x = malloc(sizeof *x);
   x->size = n;
+  x->device = d;
   *h = (uintptr_t)x;
   return OK;
 }
 EXPORT err cuMemRelease(unsigned long long h) {
   fake_handle *x = (fake_handle *)(uintptr_t)h;
-  used -= x->size;
+  used[x->device] -= x->size;
   free(x);
   return OK;
 }

@@ -43,7 +43,9 @@ C10_CUDA_API void setHasPrimaryContext(bool (*)(
 extern "C" {
 typedef void (*fake_log)(int, uint64_t, uint64_t);
 void fake_set_log(fake_log);
-uint64_t fake_base(void);
+uint64_t fake_base(void); // of the device in use
+void fake_device(int);
+int fake_devices(void);
 uint64_t fake_used(void);
 void fake_set_total(uint64_t);
 void fake_set_external(uint64_t);
@@ -59,6 +61,7 @@ static c10::impl::DeviceGuardImplRegistrar
 static u64 base;
 static long ev; // number of the current script event
 static bool quiet;
+static int dev; // that the script's lines are about
 static u64 off(u64 a) {
   return a - base;
 }
@@ -154,10 +157,10 @@ static CA::DeviceStats *dst() {
   static CA::DeviceStats s;
   s = CA::
 #if TV < 20000
-      getDeviceStats(0);
+      getDeviceStats(dev);
 #else
           get()
-              ->getDeviceStats(0);
+              ->getDeviceStats(dev);
 #endif
   return &s;
 }
@@ -215,7 +218,7 @@ static void stats() {
 #endif
 }
 
-static u64 traced; // trace entries already printed
+static std::unordered_map<int, u64> printed; // trace entries already printed, by device
 static const char *actions[] = {"alloc",        "free_requested", "free_completed", "segment_alloc",
                                 "segment_free", "segment_map",    "segment_unmap",  "snapshot",
                                 "oom",          "annotate"};
@@ -247,6 +250,8 @@ static void snap(bool segs, bool trace) {
 #endif
   if (segs)
     for (auto &s : v) {
+      if (s.device != dev)
+        continue;
       printf("G %ld %llx %llu %llu %llu ", ev, (unsigned long long)off(s.address),
              (unsigned long long)s.total_size, (unsigned long long)s.allocated_size,
              (unsigned long long)s.active_size);
@@ -284,16 +289,15 @@ static void snap(bool segs, bool trace) {
     }
 #if TV >= 20000
   if (trace) {
-    auto &t = info.device_traces[0];
-    for (u64 i = traced; i < t.size(); i++)
+    auto &t = info.device_traces[dev];
+    for (u64 &i = printed[dev]; i < t.size(); i++)
       ptrace(t[i]);
-    traced = t.size();
   }
 #endif
 }
 static void hist(bool on, u64 max) {
 #if TV >= 20000
-  traced = 0;
+  printed.clear();
 #if TV < 20100
   CA::get()->recordHistory(on, nullptr, max, false);
 #elif defined HAS_SKIP
@@ -303,63 +307,6 @@ static void hist(bool on, u64 max) {
 #else
   CA::get()->recordHistory(on, nullptr, max, CA::RecordContext::NEVER);
 #endif
-#endif
-}
-
-// ---- private pools
-static std::vector<long> capstream;
-static void pool_begin(u64 k, long s, bool cap) {
-#if TV < 20100
-  CA::
-#if TV >= 20000
-      get()
-          ->
-#endif
-      notifyCaptureBegin(0, k, {0, k});
-  fake_capture(k);
-#elif TV < 20400
-  CA::get()->beginAllocateStreamToPool(0, sh(s < 0 ? 0 : s), {0, k});
-  if (cap)
-    fake_capture(k);
-#else
-  CA::get()->beginAllocateToPool(0, {0, k}, [s](cudaStream_t q) { return s < 0 || q == sh(s); });
-  if (cap) {
-    fake_capture(k);
-#ifdef HAS_MARK
-    CA::get()->markCaptureBegin(0);
-#endif
-  }
-#endif
-}
-static void pool_end(u64 k, long s, bool cap) {
-#if TV < 20000
-  fake_capture(0);
-  CA::notifyCaptureEnd(0, k);
-#elif TV < 20100
-  CA::get()->notifyCaptureAboutToEnd(0, k);
-  fake_capture(0);
-  CA::get()->notifyCaptureEnded(0, k);
-#elif TV < 20400
-  if (cap)
-    fake_capture(0);
-  CA::get()->endAllocateStreamToPool(0, sh(s < 0 ? 0 : s));
-#else
-  if (cap) {
-    fake_capture(0);
-#ifdef HAS_MARK
-    CA::get()->markCaptureEnd(0);
-#endif
-  }
-  CA::get()->endAllocateToPool(0, {0, k});
-#endif
-}
-static void pool_release(u64 k) {
-#if TV < 20000
-  CA::notifyCaptureDestroy(0, {0, k});
-#elif TV < 20100
-  CA::get()->notifyCaptureDestroy(0, {0, k});
-#else
-  CA::get()->releasePool(0, {0, k});
 #endif
 }
 
@@ -373,13 +320,15 @@ static std::string oneline(const char *w) {
   return s;
 }
 
+static std::unordered_map<u64, void *> ptr;
+#include "harness_pools.h"
+
 struct Op {
   char k;
   u64 id, n;
   long s;
   std::string str;
 };
-static std::unordered_map<u64, void *> ptr;
 
 static void rec(void *p, long s) {
   auto del =
@@ -388,8 +337,8 @@ static void rec(void *p, long s) {
 #else
       CA::get()->raw_deleter();
 #endif
-  c10::DataPtr d(p, p, del, c10::Device(c10::DeviceType::CUDA, 0));
-  auto st = c10::cuda::getStreamFromExternal(sh(s), 0);
+  c10::DataPtr d(p, p, del, c10::Device(c10::DeviceType::CUDA, dev));
+  auto st = c10::cuda::getStreamFromExternal(sh(s), dev);
 #if TV < 20000
   CA::recordStream(d, st);
 #else
@@ -467,7 +416,7 @@ static void run_line(char *line) {
 #endif
     CA::emptyCache();
   } else if (c == "frac") {
-    CA::setMemoryFraction(atof(a), 0);
+    CA::setMemoryFraction(atof(a), dev);
   } else if (c == "total") {
     fake_set_total(num());
   } else if (c == "ext") {
@@ -479,37 +428,12 @@ static void run_line(char *line) {
     a += u;
     u64 k = num();
     long s = opt(-1);
-    std::string b(sub);
-    if (b == "begin")
-      pool_begin(k, s, c == "cap");
-    else if (b == "end")
-      pool_end(k, s, c == "cap");
-    else if (b == "release")
-      pool_release(k);
-#ifdef HAS_CREATE
-    else if (b == "create")
-      CA::get()->createOrIncrefPool(0, {0, k});
-#elif defined HAS_ENSURE
-    else if (b == "create")
-      CA::get()->ensureExistsAndIncrefPool(0, {0, k});
-#endif
-#ifdef HAS_OOMPOOL3
-    else if (b == "oom")
-      CA::get()->setUseOnOOM(0, {0, k}, true);
-#elif defined HAS_OOMPOOL
-    else if (b == "oom")
-      CA::get()->setUseOnOOM(0, {0, k});
-#endif
-#ifdef HAS_NOSPLIT
-    else if (b == "nosplit")
-      CA::get()->setNoSplit(0, {0, k});
-#endif
-    else
-      printf("X %ld unsupported %s\n", ev, b.c_str());
+    if (!pool_verb(sub, k, s, c == "cap"))
+      printf("X %ld unsupported %s\n", ev, sub);
   } else if (c == "reset_peak") {
-    CA::resetPeakStats(0);
+    CA::resetPeakStats(dev);
   } else if (c == "reset_acc") {
-    CA::resetAccumulatedStats(0);
+    CA::resetAccumulatedStats(dev);
   } else if (c == "stats")
     stats();
   else if (c == "snap")
@@ -529,7 +453,20 @@ static void run_line(char *line) {
     while (!s.empty() && (s.back() == '\n' || s.back() == ' '))
       s.pop_back();
     CA::setAllocatorSettings(s);
+  } else if (c == "dev") {
+    dev = (int)num();
+    fake_device(dev);
+    base = fake_base();
   }
+#if TV >= 20100
+  else if (c == "ckpt") {
+    u64 k = num();
+    checkpoint(k, num());
+  } else if (c == "restore") {
+    u64 k = num();
+    restore(k, num());
+  }
+#endif
 #ifdef HAS_ADDR
   else if (c == "at") {
     u64 id = num(), n = num();
@@ -648,13 +585,13 @@ int main(int argc, char **argv) {
       [](signed char) { return true; }); // normally done by libtorch_cuda
 #endif
 #ifdef HAS_P2P
-  c10::cuda::detail::init_p2p_access_cache(1); // normally done by libtorch_cuda
+  c10::cuda::detail::init_p2p_access_cache(fake_devices()); // normally done by libtorch_cuda
 #endif
   base = fake_base();
   static char buf[1 << 20];
   setvbuf(stdout, buf, _IOFBF, sizeof buf);
   try {
-    CA::init(1);
+    CA::init(fake_devices());
   } catch (const std::exception &e) {
     printf("X 0 %s\n", oneline(e.what()).c_str());
     return 3;
