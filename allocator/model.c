@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "allocator/oom_text.h"
+#include "allocator/settings.h"
 #include "base/error.h"
 
 extern const ul_model_ops ul_model_native;
@@ -14,19 +15,34 @@ extern const ul_model_ops ul_model_naive;
 const ul_model_ops *const ul_model_table[] = {&ul_model_native, &ul_model_naive, NULL};
 
 struct ul_model {
-  const ul_model_ops *ops;
+  const ul_model_ops *ops = NULL;
   void *state;
   int checked;
 };
 
-static const ul_model_ops *find_backend(const char *name) {
+static ul_status find_backend(const ul_model_ops **out, const char *name, ul_error *err) {
   size_t i;
 
   for (i = 0; ul_model_table[i]; i++) {
-    if (!name || strcmp(name, ul_model_table[i]->name) == 0)
-      return ul_model_table[i];
+    if (strcmp(name, ul_model_table[i]->name) == 0) {
+      *out = ul_model_table[i];
+      return UL_OK;
+    }
   }
-  return NULL;
+  return ul_fail(err, UL_E_SETTING, 0, "unknown allocator backend '%s'", name);
+}
+
+/* The settings may ask for a backend, too. */
+static ul_status choose_backend(const ul_model_ops **out, const ul_model_options *options,
+                                ul_error *err) {
+  const ul_profile *profile;
+  ul_settings settings;
+
+  UL_TRY(ul_profile_find(&profile, options->torch, NULL, err));
+  UL_TRY(ul_settings_parse(&settings, options->settings, options->variable, profile, err));
+  if (settings.async)
+    return ul_fail(err, UL_E_SETTING, 0, "backend:cudaMallocAsync is not modelled yet");
+  return find_backend(out, options->backend ? options->backend : "native", err);
 }
 
 /* Options of an older caller are shorter; what it does not know is zero. */
@@ -41,15 +57,14 @@ static ul_model_options full_options(const ul_model_options *options) {
 
 ul_status ul_model_create(ul_model **out, const ul_model_options *options, ul_error *err) {
   const ul_model_options full = full_options(options);
-  const ul_model_ops *ops = find_backend(full.backend);
+  const ul_model_ops *ops = NULL;
   ul_model *model;
   ul_status status;
 
   if (!out || (options && options->size < sizeof(options->size)))
     return ul_fail(err, UL_E_INVALID, 0, "ul_model_create: %s",
                    out ? "options.size is not set" : "out is NULL");
-  if (!ops)
-    return ul_fail(err, UL_E_SETTING, 0, "unknown allocator backend '%s'", full.backend);
+  UL_TRY(choose_backend(&ops, &full, err));
   model = malloc(sizeof(*model));
   if (!model)
     return ul_fail_nomem(err, "the allocator model");
@@ -134,9 +149,8 @@ ul_status ul_model_record_history(ul_model *model, int enabled, uint64_t max_ent
 }
 
 size_t ul_model_history(const ul_model *model, ul_history_entry *out, size_t capacity) {
-  return model && model->ops->history
-             ? model->ops->history(model->state, out, out ? capacity : 0)
-             : 0;
+  return model && model->ops->history ? model->ops->history(model->state, out, out ? capacity : 0)
+                                      : 0;
 }
 
 ul_status ul_model_snapshot(ul_model *model, ul_state *out, ul_error *err) {

@@ -784,7 +784,7 @@ static ul_status naive_create(void **state, const ul_model_options *options, ul_
   n->limit = UINT64_MAX;
   status = ul_profile_find(&n->profile, options->torch, NULL, err);
   if (status == UL_OK)
-    status = ul_settings_parse(&n->settings, options->settings, n->profile, err);
+    status = ul_settings_parse(&n->settings, options->settings, options->variable, n->profile, err);
   if (status != UL_OK) {
     naive_destroy(n);
     return status;

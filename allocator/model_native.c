@@ -582,7 +582,7 @@ static ul_status native_create(void **state, const ul_model_options *options, ul
   native *n;
 
   UL_TRY(ul_profile_find(&profile, options->torch, NULL, err));
-  UL_TRY(ul_settings_parse(&settings, options->settings, profile, err));
+  UL_TRY(ul_settings_parse(&settings, options->settings, options->variable, profile, err));
   n = calloc(1, sizeof(*n));
   if (!n)
     return ul_fail_nomem(err, "the allocator model");

@@ -30,6 +30,13 @@ typedef enum ul_on_oom_rule {
   UL_ON_OOM_FIRST, /* at the driver's first refusal */
 } ul_on_oom_rule;
 
+/* How a settings string is taken apart (settings.c). */
+typedef enum ul_settings_grammar {
+  UL_GRAMMAR_ITEMS,   /* at blanks and commas, then at colons */
+  UL_GRAMMAR_TOKENS,  /* blanks dropped, then at , : [ ], each where it belongs */
+  UL_GRAMMAR_LENIENT, /* the same, but any of them stands for any other */
+} ul_settings_grammar;
+
 typedef struct ul_profile {
   uint16_t release; /* major * 100 + minor */
   const char *name; /* "2.9" */

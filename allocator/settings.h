@@ -15,16 +15,18 @@ typedef struct ul_settings {
   uint64_t max_split_bytes;              /* UINT64_MAX: unlimited */
   uint64_t max_non_split_rounding_bytes; /* how much larger an oversize block may be */
   uint64_t large_segment_bytes;          /* segment for requests below 10 MiB */
-  uint32_t divisions[UL_DIVISION_COUNT]; /* of a power of two, by interval from 1 MiB; 0 off */
-  double gc_threshold;                   /* 0 off */
-  double fraction;                       /* of the device this process may take; 1 all */
   uint64_t roundup_bypass_bytes;         /* larger requests know no divisions; UINT64_MAX: none */
-  uint64_t reserve_bytes;                /* of address space for a range; 0: see the next one */
-  double reserve_fraction;               /* the same as a part of the device; 0: not set */
-  uint8_t throw_on_oom;                  /* throw_on_cudamalloc_oom */
-  uint8_t graph_reuse;                   /* graph_capture_record_stream_reuse */
+  uint64_t divisions[UL_DIVISION_COUNT]; /* of a power of two, by interval from 1 MiB; 0 off */
+  double gc_threshold;                   /* 0 off */
+  double fraction;        /* of the device this process may take, from its start on; 1 all */
+  double reserve;         /* of address space for a range; 0: not set (ul_reserve_bytes) */
+  uint8_t reserve_in_gib; /* reserve counts GiB; otherwise it is a part of the device */
   uint8_t expandable;
   uint8_t any_divisions;
+  uint8_t throw_on_oom; /* throw_on_cudamalloc_oom */
+  uint8_t graph_reuse;  /* graph_capture_record_stream_reuse */
+  uint8_t async;        /* backend:cudaMallocAsync */
+  uint8_t started;      /* a string was applied: the backend is chosen */
 } ul_settings;
 
 /* The defaults. */
@@ -37,8 +39,8 @@ void ul_settings_init(ul_settings *settings);
 ul_status ul_settings_apply(ul_settings *settings, const char *text, ul_settings_variable variable,
                             const ul_profile *profile, ul_error *err);
 
-/* The settings of a process that starts with text in PYTORCH_CUDA_ALLOC_CONF. */
-ul_status ul_settings_parse(ul_settings *out, const char *text, const ul_profile *profile,
-                            ul_error *err);
+/* The settings of a process that starts with text in that variable. */
+ul_status ul_settings_parse(ul_settings *out, const char *text, ul_settings_variable variable,
+                            const ul_profile *profile, ul_error *err);
 
 #endif

@@ -8,7 +8,7 @@ static unsigned log2_floor(uint64_t value) {
 }
 
 /* PyTorch: roundup_power2_next_division. d divides the interval between two powers of two. */
-static uint64_t round_to_division(uint64_t bytes, uint32_t divisions) {
+static uint64_t round_to_division(uint64_t bytes, uint64_t divisions) {
   uint64_t floor, step, low;
 
   if (!(bytes & (bytes - 1)))
@@ -21,7 +21,7 @@ static uint64_t round_to_division(uint64_t bytes, uint32_t divisions) {
   return low == bytes ? bytes : low + step;
 }
 
-static uint32_t divisions_of(uint64_t bytes, const ul_settings *settings) {
+static uint64_t divisions_of(uint64_t bytes, const ul_settings *settings) {
   unsigned log2 = log2_floor(bytes), index = log2 < 20 ? 0 : log2 - 20;
 
   return settings->divisions[index < UL_DIVISION_COUNT ? index : UL_DIVISION_COUNT - 1];
@@ -29,7 +29,7 @@ static uint32_t divisions_of(uint64_t bytes, const ul_settings *settings) {
 
 uint64_t ul_round_request(uint64_t requested_bytes, const ul_settings *settings,
                           const ul_profile *profile) {
-  uint32_t divisions;
+  uint64_t divisions;
 
   if (requested_bytes < UL_MIN_BLOCK_BYTES)
     return UL_MIN_BLOCK_BYTES;
@@ -49,6 +49,17 @@ uint64_t ul_segment_size(uint64_t rounded_bytes, const ul_settings *settings) {
   if (rounded_bytes < UL_OWN_SEGMENT_BYTES)
     return settings->large_segment_bytes;
   return ul_round_up(rounded_bytes, UL_SEGMENT_QUANTUM);
+}
+
+uint64_t ul_reserve_bytes(const ul_settings *settings, uint64_t device_bytes) {
+  const uint64_t most =
+      device_bytes / 8 > UINT64_MAX - device_bytes ? UINT64_MAX : device_bytes + device_bytes / 8;
+  const double bytes =
+      settings->reserve * (settings->reserve_in_gib ? (double)UL_GIB : (double)device_bytes);
+
+  if (settings->reserve <= 0 || bytes >= (double)most)
+    return most;
+  return (uint64_t)bytes;
 }
 
 uint64_t ul_unsplit_limit(const ul_settings *settings, int is_small, uint64_t rounded_bytes) {

@@ -22,6 +22,10 @@ uint64_t ul_round_request(uint64_t requested_bytes, const ul_settings *settings,
 /* What is asked of the driver for a rounded size (PyTorch: get_allocation_size). */
 uint64_t ul_segment_size(uint64_t rounded_bytes, const ul_settings *settings);
 
+/* The address space of an expandable segment, before it is rounded up to whole units: 9/8 of the
+ * device, or what expandable_segments_reserve says, at most 9/8. 0 if that is less than a byte. */
+uint64_t ul_reserve_bytes(const ul_settings *settings, uint64_t device_bytes);
+
 /* The largest remainder that stays with a block of this rounded size (PyTorch: should_split);
  * UINT64_MAX: any. */
 uint64_t ul_unsplit_limit(const ul_settings *settings, int is_small, uint64_t rounded_bytes);

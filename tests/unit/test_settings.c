@@ -9,7 +9,7 @@
 static ul_status parse(const char *text, const char *torch, ul_settings *out, ul_error *err) {
   const ul_profile *profile;
   ul_status status = ul_profile_find(&profile, torch, NULL, err);
-  return status == UL_OK ? ul_settings_parse(out, text, profile, err) : status;
+  return status == UL_OK ? ul_settings_parse(out, text, UL_SETTINGS_CUDA, profile, err) : status;
 }
 
 Test(settings, accepts) {
@@ -40,16 +40,18 @@ Test(settings, refuses_in_one_sentence) {
   } rows[] = {
       {"expandable_segments:true", "2.9", "True or False"},
       {"expandable_segments:True", "2.0", "does not know"},
-      {"max_split_size_mb:20", "2.9", "more than 20"},
+      {"max_split_size_mb:20", "2.9", "at least 21"},
       {"max_split_size_mb", "2.9", "expected ':'"},
-      {"max_split_size_mb:128,,backend:native", "2.9", "unknown setting ''"},
-      {"max_split_size:128", "2.9", "unknown setting"},
-      {"large_segment_size_mb:10", "2.11", "more than 10"},
+      {"max_split_size_mb:128,,backend:native", "2.9", "unknown setting ','"},
+      {"max_split_size:128", "2.9",
+       "unknown setting 'max_split_size': did you mean max_split_size_mb? known from 1.13 on"},
+      {"roundup_bypass_threshold_mb:1", "2.0", "(known in 1.13 only)"},
+      {"large_segment_size_mb:10", "2.11", "at least 11"},
       {"large_segment_size_mb:32", "2.10", "does not know"},
       {"garbage_collection_threshold:1", "2.9", "between 0 and 1"},
       {"garbage_collection_threshold:nan", "2.9", "between 0 and 1"},
       {"roundup_power2_divisions:3", "2.9", "power of two"},
-      {"roundup_power2_divisions:[1:8", "2.9", "expected ']'"},
+      {"roundup_power2_divisions:[1:8", "2.9", "lacks its ']'"},
       {"roundup_power2_divisions:[3:8]", "2.9", "power of two"},
       {"expandable_segments_page_size:2", "2.15", "unknown setting"},
       {"backend:mine", "2.9", "native or cudaMallocAsync"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/nearest.h"
+#include "ullage/nearest.h"
 
 #include <string.h>
 
