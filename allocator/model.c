@@ -15,7 +15,7 @@ extern const ul_model_ops ul_model_naive;
 const ul_model_ops *const ul_model_table[] = {&ul_model_native, &ul_model_naive, NULL};
 
 struct ul_model {
-  const ul_model_ops *ops = NULL;
+  const ul_model_ops *ops;
   void *state;
   int checked;
 };
