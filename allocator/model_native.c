@@ -15,6 +15,8 @@
  */
 #define HANDLE_LIMIT (UINT64_C(1) << 28)
 
+enum { FEW_HANDLES = 256 };
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HAVE_AVX2_WAY 1
 #endif
@@ -148,11 +150,17 @@ static ul_status reject(ul_outcome *outcome, const char *reason) {
   return UL_OK;
 }
 
+/* Room for a handle and as many again: the next ones are met by the short way. */
 static int make_room_for(native *n, uint64_t handle) {
-  while (n->block_of.count <= handle) {
-    if (!UL_VEC_PUSH(&n->block_of, 0))
-      return 0;
-  }
+  const size_t wanted = handle < FEW_HANDLES ? FEW_HANDLES : (size_t)handle * 2;
+
+  if (handle < n->block_of.count)
+    return 1;
+  if (!UL_VEC_RESERVE(&n->block_of, wanted - n->block_of.count))
+    return 0;
+  memset(&n->block_of.items[n->block_of.count], 0,
+         (wanted - n->block_of.count) * sizeof(*n->block_of.items));
+  n->block_of.count = wanted;
   return 1;
 }
 
