@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* The naive twin serves requests. */
+#include "allocator/naive.h"
+#include "allocator/sizing.h"
+#include "base/units.h"
+
+void ul_naive_reject(ul_outcome *o, const char *reason) {
+  o->result = UL_OUTCOME_REJECTED;
+  o->reason = reason;
+}
+
+/* ---- searching ---- */
+
+static uint64_t reach(const naive *n, naive_place p) {
+  const naive_segment *s = ul_naive_segment(n, p);
+  const naive_block *b = ul_naive_at(n, p);
+
+  if (p.block + 1 < s->blocks.count && b[1].is == NAIVE_UNMAPPED)
+    return b->bytes + b[1].bytes;
+  return b->bytes;
+}
+
+int ul_naive_find(naive *n, const naive_request *r, naive_place *out) {
+  const ul_settings *s = &n->settings;
+  naive_places list = ul_naive_free_blocks(n, r->pool, r->stream, r->small);
+  uint64_t bytes;
+  size_t i = 0;
+  int found;
+
+  if (ul_naive_collects(n))
+    ul_naive_count_search(n, r);
+  while (i < list.count && ul_naive_at(n, list.items[i])->bytes < r->rounded)
+    i++;
+  if (r->expandable) {
+    while (i + 1 < list.count && ul_naive_segment(n, list.items[i])->expandable &&
+           reach(n, list.items[i + 1]) < reach(n, list.items[i]))
+      i++;
+  } else {
+    while (i < list.count && ul_naive_segment(n, list.items[i])->expandable)
+      i++;
+  }
+  found = i < list.count;
+  if (found) {
+    *out = list.items[i];
+    bytes = ul_naive_at(n, *out)->bytes;
+    if (r->rounded < s->max_split_bytes && bytes >= s->max_split_bytes)
+      found = 0;
+    if (r->rounded >= s->max_split_bytes && bytes >= r->rounded + s->max_non_split_rounding_bytes)
+      found = 0;
+  }
+  UL_VEC_RELEASE(&list);
+  return found;
+}
+
+/* ---- handing out ---- */
+
+/* The front of a block becomes a block of its own; what is left is free. */
+static void cut_front(naive *n, naive_place p, uint64_t bytes) {
+  naive_segment *s = ul_naive_segment(n, p);
+  naive_block *front = ul_naive_insert(n, s, p.block), *rest;
+
+  if (n->nomem)
+    return;
+  rest = front + 1;
+  front->address = rest->address;
+  front->bytes = bytes;
+  rest->address += bytes;
+  rest->bytes -= bytes;
+  rest->mark = ul_history_mark_of_rest(rest->mark, rest->address);
+  rest->is = NAIVE_FREE;
+  ul_naive_enter_free(n, s, rest);
+}
+
+void ul_naive_hand_out(naive *n, const naive_request *r, naive_place p, int split,
+                       naive_place *out) {
+  naive_segment *s = ul_naive_segment(n, p);
+  const int was_split = s->blocks.count > 1;
+  const uint64_t whole = ul_naive_at(n, p)->bytes;
+  naive_block *b;
+
+  if (split)
+    cut_front(n, p, r->rounded);
+  if (n->nomem)
+    return;
+  if (!s->expandable && split && was_split) {
+    ul_naive_down(n, UL_STAT_INACTIVE_SPLIT_BYTES, s->small, r->rounded);
+  } else if (!s->expandable && split) {
+    ul_naive_up(n, UL_STAT_INACTIVE_SPLIT, s->small, 1);
+    ul_naive_up(n, UL_STAT_INACTIVE_SPLIT_BYTES, s->small, whole - r->rounded);
+  } else if (!s->expandable && was_split) {
+    ul_naive_down(n, UL_STAT_INACTIVE_SPLIT, s->small, 1);
+    ul_naive_down(n, UL_STAT_INACTIVE_SPLIT_BYTES, s->small, whole);
+  }
+  b = ul_naive_at(n, p);
+  if (!n->profile->ages_by_count)
+    b->age_base = 0;
+  b->is = NAIVE_ALLOCATED;
+  b->requested = r->bytes;
+  b->key = ++n->next_key;
+  b->handle = r->handle;
+  b->stack = r->stack;
+  b->mark = ul_history_mark(&n->history, b->address, b->mark);
+  ul_naive_note(n, UL_ACTION_ALLOC, b->address, r->bytes, s->stream);
+  ul_naive_up(n, UL_STAT_ALLOCATION, s->small, 1);
+  ul_naive_up(n, UL_STAT_ALLOCATED_BYTES, s->small, b->bytes);
+  ul_naive_up(n, UL_STAT_ACTIVE, s->small, 1);
+  ul_naive_up(n, UL_STAT_ACTIVE_BYTES, s->small, b->bytes);
+  ul_naive_up(n, UL_STAT_REQUESTED_BYTES, s->small, r->bytes);
+  if (b->bytes >= n->settings.max_split_bytes)
+    ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_ALLOCATIONS], 1);
+  *out = p;
+}
+
+static int should_split(const naive *n, const naive_request *r, uint64_t bytes) {
+  const ul_pool *pool = r->pool ? ul_pools_find(&n->pools, r->pool) : NULL;
+  const uint64_t rest = bytes - r->rounded;
+
+  if (pool && pool->no_split)
+    return 0;
+  if (r->small || r->expandable)
+    return rest >= UL_MIN_BLOCK_BYTES;
+  return r->rounded < n->settings.max_split_bytes && rest > UL_SMALL_LIMIT_BYTES;
+}
+
+/* ---- one request ---- */
+
+/* A pool registered for that serves a request that is not its own, from what it has cached. */
+static int find_on_oom(naive *n, naive_request *r, naive_place *out) {
+  size_t i;
+
+  if (r->pool)
+    return 0;
+  for (i = 0; i < n->pools.pools.count; i++) {
+    const ul_pool *pool = &n->pools.pools.items[i];
+    naive_request other = *r;
+    if (!pool->on_oom)
+      continue;
+    other.pool = pool->id;
+    other.expandable = n->profile->use_on_oom == UL_ON_OOM_LAST && r->expandable;
+    if (ul_naive_find(n, &other, out)) {
+      *r = other;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* All attempts at memory once the search has failed. */
+static ul_device_answer grow(naive *n, naive_request *r, naive_place *out) {
+  const char *unused;
+  ul_device_answer answer;
+
+  if (ul_naive_collects(n))
+    ul_naive_collect(n);
+  answer = ul_naive_ask(n, r, 0, out);
+  if (answer != UL_DEVICE_REFUSED)
+    return answer;
+  if (n->profile->use_on_oom == UL_ON_OOM_FIRST && find_on_oom(n, r, out))
+    return UL_DEVICE_GRANTED;
+  if (ul_naive_release_oversize(n, r)) {
+    answer = ul_naive_ask(n, r, 0, out);
+    if (answer != UL_DEVICE_REFUSED)
+      return answer;
+  }
+  if (!n->broken && !ul_pools_suspended(&n->pools)) {
+    ul_naive_flush(n, 0, &unused);
+    ul_device_after_flush(&n->device);
+    answer = ul_naive_ask(n, r, 1, out);
+    if (answer != UL_DEVICE_REFUSED)
+      return answer;
+  }
+  if (n->profile->use_on_oom == UL_ON_OOM_LAST && find_on_oom(n, r, out))
+    return UL_DEVICE_GRANTED;
+  return UL_DEVICE_REFUSED;
+}
+
+static uint64_t private_free_bytes(const naive *n) {
+  uint64_t sum = 0;
+  size_t i, j;
+
+  for (i = 0; i < n->segments.count; i++) {
+    const naive_segment *s = &n->segments.items[i];
+    for (j = 0; s->pool && j < s->blocks.count; j++)
+      sum += s->blocks.items[j].is == NAIVE_FREE ? s->blocks.items[j].bytes : 0;
+  }
+  return sum;
+}
+
+static uint64_t device_free(const naive *n) {
+  const uint64_t taken = n->device.used_bytes + n->device.external_bytes;
+
+  return taken < n->device.capacity_bytes ? n->device.capacity_bytes - taken : 0;
+}
+
+static void raise_oom(naive *n, const naive_request *r, ul_outcome *o) {
+  ul_oom_facts *f = &n->facts;
+
+  o->result = UL_OUTCOME_OOM;
+  o->block_bytes = r->rounded;
+  o->device_free_bytes = device_free(n);
+  o->limit_bytes = n->limit != UINT64_MAX ? n->limit : n->device.capacity_bytes;
+  f->segment_bytes = r->segment_bytes;
+  f->device_bytes = n->device.capacity_bytes;
+  f->free_bytes = o->device_free_bytes;
+  f->limit_bytes = n->limit;
+  f->allocated_bytes = n->statistics.arrays[UL_STAT_ALLOCATED_BYTES][UL_SLOT_ALL].current;
+  f->reserved_bytes = ul_naive_total(n);
+  f->private_free_bytes = private_free_bytes(n);
+  f->expandable = n->settings.expandable;
+  f->preempted = o->preempted;
+  n->last_was_oom = 1;
+  if (o->preempted) {
+    n->oom_rejections++;
+    return;
+  }
+  ul_naive_note(n, UL_ACTION_OOM, o->device_free_bytes, r->rounded, r->stream);
+  ul_naive_count(n, UL_STAT_NUM_OOMS);
+}
+
+/* throw_on_cudamalloc_oom: without a limit, what the device cannot hold is not even asked for. */
+static int is_preempted(const naive *n, const naive_request *r) {
+  const uint64_t total = ul_naive_total(n), capacity = n->device.capacity_bytes;
+
+  return n->settings.throw_on_oom && n->limit == UINT64_MAX && capacity &&
+         (total > capacity || r->segment_bytes > capacity - total);
+}
+
+/* Whether the pool's own allocator keeps expandable segments away from it. */
+static int expandable_for(const naive *n, uint32_t pool) {
+  const ul_pool *p = pool ? ul_pools_find(&n->pools, pool) : NULL;
+
+  return n->settings.expandable && !(p && p->custom && n->profile->custom_is_not_expandable);
+}
+
+/* The request of an event; 0 and a refusal where there is none to make. */
+static int make_request(naive *n, const ul_event *e, naive_request *r, ul_outcome *o) {
+  const uint32_t routed = e->pool ? e->pool : ul_pools_route(&n->pools, e->stream);
+  const ul_pool *pool;
+
+  if (e->pool && !ul_pools_mention(&n->pools, e->pool)) {
+    n->nomem = 1;
+    return 0;
+  }
+  pool = routed ? ul_pools_find(&n->pools, routed) : NULL;
+  if (routed && !pool->exists) {
+    ul_naive_reject(o, "requests are routed to a pool that was destroyed");
+    return 0;
+  }
+  r->bytes = e->bytes;
+  r->rounded = ul_round_request(e->bytes, &n->settings, n->profile);
+  r->segment_bytes = ul_segment_size(r->rounded, &n->settings);
+  r->handle = e->handle;
+  r->stack = e->stack;
+  r->pool = routed;
+  r->stream = e->stream;
+  r->small = r->rounded <= UL_SMALL_LIMIT_BYTES;
+  r->expandable = expandable_for(n, routed);
+  o->segment_bytes = r->segment_bytes;
+  if (e->bytes > UINT64_MAX - UL_SEGMENT_QUANTUM) {
+    n->broken = "a size that wraps around when it is rounded up";
+    return 0;
+  }
+  return 1;
+}
+
+void ul_naive_alloc(naive *n, const ul_event *e, ul_outcome *o) {
+  ul_device_answer answer = UL_DEVICE_GRANTED;
+  naive_request r = {0};
+  naive_place p;
+
+  if (!e->bytes)
+    return; /* a null pointer; PyTorch touches nothing */
+  if (ul_naive_find_handle(n, e->handle, &p)) {
+    ul_naive_reject(o, "a handle that is already in use");
+    return;
+  }
+  ul_naive_poll(n);
+  if (n->nomem || !make_request(n, e, &r, o))
+    return;
+  n->facts = (ul_oom_facts){0};
+  n->next_number += n->profile->keys_are_numbered;
+  if (!ul_naive_find(n, &r, &p)) {
+    o->preempted = (uint8_t)is_preempted(n, &r);
+    answer = o->preempted ? UL_DEVICE_REFUSED : grow(n, &r, &p);
+  }
+  if (n->nomem || n->broken || answer == UL_DEVICE_NOMEM) {
+    n->nomem |= answer == UL_DEVICE_NOMEM;
+    return;
+  }
+  if (answer == UL_DEVICE_REFUSED) {
+    raise_oom(n, &r, o);
+    return;
+  }
+  ul_naive_hand_out(n, &r, p, should_split(n, &r, ul_naive_at(n, p)->bytes), &p);
+  if (n->nomem)
+    return;
+  o->result = UL_OUTCOME_SERVED;
+  o->address = ul_naive_at(n, p)->address;
+  o->block_bytes = ul_naive_at(n, p)->bytes;
+}
