@@ -16,7 +16,7 @@ static const struct {
   const char *meaning;
 } exit_codes[] = {
     {0, "Done, and the answer is yes."},
-    {1, "The answer is no: the proof failed under --strict, or it does not fit --memory."},
+    {1, "The answer is no: no proof or an error under --strict, or it does not fit --memory."},
     {2, "Misuse: the command line asks for something that does not exist."},
     {3, "An input cannot be read, or is not what it should be."},
     {4, "The output cannot be written, or this machine has not enough memory."},

@@ -90,6 +90,34 @@ static int read_memory(const ul_settings *s, uint64_t *out) {
   return *out ? 0 : ul_misuse("script", "--memory 0 leaves nothing to allocate");
 }
 
+/* What belongs before the answers of a script is written once there are any. */
+typedef struct output {
+  const ul_settings *settings;
+  ul_out *out;
+  const char *path;
+  int written; /* scripts that had answers */
+  int begun;   /* this one's have begun */
+} output;
+
+static void separate(output *o) {
+  if (o->settings->operand_count < 2)
+    return;
+  if (o->settings->json)
+    ul_out_printf(o->out, o->written ? "," : "{\"schema\":\"ullage.script_list/1\",\"scripts\":[");
+  else
+    ul_out_printf(o->out, "%s==> %s <==\n", o->written ? "\n" : "", o->path);
+}
+
+static int write_answers(const void *bytes, size_t size, void *arg) {
+  output *o = arg;
+
+  if (!o->begun)
+    separate(o);
+  o->written += !o->begun;
+  o->begun = 1;
+  return ul_out_write(bytes, size, o->out);
+}
+
 static int run_one(const ul_settings *s, ul_script_options *o, const char *path) {
   ul_script_result result = {.size = sizeof(result)};
   ul_status status;
@@ -115,16 +143,8 @@ static int run_one(const ul_settings *s, ul_script_options *o, const char *path)
   return s->strict && (result.ooms || result.errors);
 }
 
-static void separate(const ul_settings *s, ul_out *out, const char *path, int first) {
-  if (s->operand_count < 2)
-    return;
-  if (s->json)
-    ul_out_printf(out, first ? "{\"schema\":\"ullage.script_list/1\",\"scripts\":[" : ",");
-  else
-    ul_out_printf(out, "%s==> %s <==\n", first ? "" : "\n", path);
-}
-
 int ul_cmd_script(const ul_settings *s, ul_out *out) {
+  output answers = {.settings = s, .out = out};
   ul_script_options o = {.size = sizeof(o)};
   int code = check_model(s), i;
 
@@ -139,15 +159,17 @@ int ul_cmd_script(const ul_settings *s, ul_out *out) {
   o.backend = s->backend;
   o.checked = s->checked;
   o.json = s->json;
-  o.write = ul_out_write;
-  o.write_arg = out;
+  o.write = write_answers;
+  o.write_arg = &answers;
   for (i = 0; i < s->operand_count && !out->error && !out->closed; i++) {
     int one;
-    separate(s, out, s->operands[i], i == 0);
+    answers.path = s->operands[i];
+    answers.begun = 0;
     one = run_one(s, &o, s->operands[i]);
     code = one > code ? one : code;
   }
   if (s->json && s->operand_count > 1)
-    ul_out_printf(out, "]}\n");
+    ul_out_printf(out, "%s]}\n",
+                  answers.written ? "" : "{\"schema\":\"ullage.script_list/1\",\"scripts\":[");
   return code;
 }

@@ -46,7 +46,8 @@ typedef struct ul_script_command {
   uint64_t id;
   uint64_t bytes;   /* of a request, of others, of the device; the address of ALLOC_AT is below */
   uint64_t address; /* ALLOC_AT */
-  uint64_t number;  /* entries of the history, a checkpoint, a device */
+  uint64_t number;  /* entries of the history, a checkpoint, a device, or: */
+#define UL_SCRIPT_NO_NUMBER UINT64_MAX
   double fraction;
   uint32_t pool;    /* 0: none given */
   uint32_t stream;  /* UL_STREAM_ALL: none given */

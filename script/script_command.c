@@ -199,6 +199,7 @@ ul_status ul_script_parse(ul_script_command *out, const ul_script_lines *lines, 
 
   memset(out, 0, sizeof(*out));
   out->stream = UL_STREAM_ALL;
+  out->number = UL_SCRIPT_NO_NUMBER;
   row = find_row(&r, &expected);
   if (!row)
     return unexpected(&r, expected);

@@ -137,7 +137,7 @@ ul_status ul_script_run_file(const char *path, const ul_script_options *options,
   ul_bytes *in;
 
   UL_TRY(check_arguments("ul_script_run_file", options, path, result, err));
-  full = full_options(options, path);
+  full = full_options(options, strcmp(path, "-") == 0 ? "standard input" : path);
   status = ul_bytes_open_file(&in, path, err);
   if (status != UL_OK) {
     ul_error_prefix(err, path);

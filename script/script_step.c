@@ -289,7 +289,7 @@ static ul_status record_history(ul_runner *r, ul_answer *a, const ul_script_comm
   if (!wants_history(r))
     return UL_OK;
   r->records_history = c->kind == UL_SCRIPT_HISTORY_ON;
-  r->history_entries = c->number ? c->number : unlimited;
+  r->history_entries = c->number != UL_SCRIPT_NO_NUMBER ? c->number : unlimited;
   r->devices[a->device].shown_entries = 0;
   return ul_model_record_history(r->devices[a->device].model, r->records_history,
                                  r->history_entries, err);

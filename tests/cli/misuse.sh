@@ -17,6 +17,15 @@ misuse "unknown command 'xyzzy'" xyzzy
 misuse "comes before the command" --json replay "$trace"
 misuse "no trace given" replay
 misuse "no trace given" info --json
+misuse "no script given" script --json
+misuse "unknown allocator backend 'xyzzy'" script --backend xyzzy -
+misuse "did you mean 'place'?" script --section stats,plase -
+misuse "--section has no 'xyzzy'" script --section xyzzy -
+misuse "--section has no ''" script --section "" -
+misuse "--torch names no release" script --torch "" -
+misuse "is not a release" script --torch nonsense -
+misuse "--conf: " script --conf nonsense:1 -
+misuse "leaves nothing" script --memory 0 -
 misuse "did you mean '--json'?" replay --jsno "$trace"
 misuse "unknown option '--xyzzy'" replay "$trace" --xyzzy=1
 misuse "unknown option '-z'" replay -z "$trace"

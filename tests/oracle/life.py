@@ -47,7 +47,7 @@ class Life:
     def __init__(self, rng, release):
         self.rng, self.release = rng, release
         self.lines, self.live, self.next = [], [], 1  # live: [id, stream, waits for another stream]
-        self.conf, self.total, self.manual, self.bump = "", 80 * GIB, False, rng.random() < 0.3
+        self.conf, self.total, self.manual, self.bump = "", 80 * GIB, False, rng.random() < 0.3 and False
         self.sizes = Sizes(rng, USUAL, rng.randint(3, 20), rng.choice([0.05, 0.3, 0.8]))
         self.streams, self.other = [0], None
         self.target, self.most = 20, 100
@@ -256,4 +256,4 @@ class Life:
 
     def environment(self):
         return {"PYTORCH_CUDA_ALLOC_CONF": self.conf, "FAKE_TOTAL": str(self.total),
-                "FAKE_EVENTS": "manual" if self.manual else "now", "FAKE_PLACE": "bump" if self.bump else "fit"}
+                "FAKE_EVENTS": "manual" if self.manual else "now", "FAKE_PLACE": "bump" if self.bump else "first"}
