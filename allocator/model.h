@@ -10,7 +10,6 @@
 #include "allocator/profile.h"
 #include "ullage/model.h"
 
-
 /* Inactive bytes as the request of an ALLOC event sees them before the driver is asked. */
 typedef struct ul_asker_view {
   uint64_t rounded_bytes;
@@ -20,16 +19,19 @@ typedef struct ul_asker_view {
 
 /* What the text of an out-of-memory exception tells. */
 typedef struct ul_oom_facts {
+  uint64_t requested_bytes; /* by the program */
   uint64_t segment_bytes;   /* asked of the driver */
   uint64_t device_bytes;    /* total */
+  uint64_t property_bytes;  /* total, as it was when the process started */
   uint64_t free_bytes;      /* of the device */
   uint64_t limit_bytes;     /* of the memory fraction; UINT64_MAX: none */
   uint64_t allocated_bytes; /* allocated_bytes.all.current */
   uint64_t reserved_bytes;
   uint64_t private_free_bytes; /* free blocks of all private pools */
-  uint64_t range_bytes; /* from 2.15: the request is larger than a range of this size; 0 it is not */
-  int expandable;       /* expandable segments are on */
-  int preempted;        /* throw_on_cudamalloc_oom */
+  uint64_t reserve_bytes;      /* ul_reserve_bytes of property_bytes */
+  uint16_t device;             /* index */
+  uint8_t expandable;          /* expandable segments are on */
+  uint8_t preempted;           /* throw_on_cudamalloc_oom */
 } ul_oom_facts;
 
 /* One backend. state is its own; the table is const and shared. Semantics as in ullage/model.h.

@@ -64,6 +64,7 @@ typedef struct naive_request {
   uint64_t bytes, rounded, segment_bytes;
   uint64_t handle;
   uint32_t pool, stream, stack;
+  uint16_t device; /* of the event: texts name it */
   int small;
   int expandable; /* the option is on, and counts for this pool */
 } naive_request;

@@ -199,13 +199,17 @@ static void raise_oom(naive *n, const naive_request *r, ul_outcome *o) {
   o->block_bytes = r->rounded;
   o->device_free_bytes = device_free(n);
   o->limit_bytes = n->limit != UINT64_MAX ? n->limit : n->device.capacity_bytes;
+  f->requested_bytes = r->bytes;
   f->segment_bytes = r->segment_bytes;
   f->device_bytes = n->device.capacity_bytes;
+  f->property_bytes = n->property_bytes;
   f->free_bytes = o->device_free_bytes;
   f->limit_bytes = n->limit;
   f->allocated_bytes = n->statistics.arrays[UL_STAT_ALLOCATED_BYTES][UL_SLOT_ALL].current;
   f->reserved_bytes = ul_naive_total(n);
   f->private_free_bytes = private_free_bytes(n);
+  f->reserve_bytes = ul_reserve_bytes(&n->settings, n->property_bytes);
+  f->device = r->device;
   f->expandable = n->settings.expandable;
   f->preempted = o->preempted;
   n->last_was_oom = 1;
@@ -253,6 +257,7 @@ static int make_request(naive *n, const ul_event *e, naive_request *r, ul_outcom
   r->stack = e->stack;
   r->pool = routed;
   r->stream = e->stream;
+  r->device = e->device;
   r->small = r->rounded <= UL_SMALL_LIMIT_BYTES;
   r->expandable = expandable_for(n, routed);
   o->segment_bytes = r->segment_bytes;

@@ -94,7 +94,6 @@ static ul_device_answer new_range(naive *n, const naive_request *r, naive_place 
     return answer;
   ul_naive_call(n, UL_DRIVER_RANGE_RESERVE, address, bytes, r->stream);
   if (bytes < r->rounded && n->profile->range_must_fit) {
-    n->facts.range_bytes = bytes;
     ul_naive_call(n, UL_DRIVER_RANGE_RELEASE, address, bytes, r->stream);
     ul_device_unreserve(&n->device, address);
     return UL_DEVICE_REFUSED;
