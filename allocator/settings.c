@@ -146,7 +146,16 @@ static ul_status read_items(ul_settings_reader *r, ul_error *err) {
   return UL_OK;
 }
 
+/* The large segment size binds others, so it is looked for first, at every place of the text. */
+static const char read_first[] = "large_segment_size_mb";
+
 typedef enum scope { SCOPE_ALL, SCOPE_NEUTRAL, SCOPE_DEVICE } scope;
+
+static int is_in_scope(const ul_setting *key, scope wanted) {
+  if (wanted == SCOPE_ALL)
+    return 1;
+  return (wanted == SCOPE_DEVICE) == (key->device_only != 0) && strcmp(key->name, read_first) != 0;
+}
 
 /* Keys outside of the scope are passed over, but must be known. */
 static ul_status read_keys(ul_settings_reader *r, scope wanted, ul_error *err) {
@@ -155,7 +164,7 @@ static ul_status read_keys(ul_settings_reader *r, scope wanted, ul_error *err) {
 
   while (ul_token_next(&r->at, &key)) {
     UL_TRY(find_key(r, &key, &row, err));
-    if (wanted == SCOPE_ALL || (wanted == SCOPE_DEVICE) == (ul_setting_at(row)->device_only != 0))
+    if (is_in_scope(ul_setting_at(row), wanted))
       UL_TRY(ul_settings_readers[row](r, err));
     else
       UL_TRY(skip_value(r, err));
@@ -173,18 +182,16 @@ static int knows(const ul_profile *profile, const char *name, size_t *row) {
   return key && profile->release >= key->since;
 }
 
-/* The large segment size binds others, so it is looked for first, at every place of the text. */
 static ul_status read_large_segment_first(ul_settings_reader *r, ul_error *err) {
-  static const char name[] = "large_segment_size_mb";
   ul_token token;
   size_t row;
 
-  if (!knows(r->profile, name, &row))
+  if (!knows(r->profile, read_first, &row))
     return UL_OK;
   while (ul_token_next(&r->at, &token)) {
-    if (!ul_token_is(&token, name))
+    if (!ul_token_is(&token, read_first))
       continue;
-    r->key = name;
+    r->key = read_first;
     UL_TRY(ul_settings_readers[row](r, err));
   }
   return UL_OK;
