@@ -4,15 +4,37 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 #include "allocator/oom_text.h"
 #include "allocator/settings.h"
 #include "base/error.h"
+#include "ullage/models.h"
 
 extern const ul_model_ops ul_model_native;
 extern const ul_model_ops ul_model_naive;
 
 const ul_model_ops *const ul_model_table[] = {&ul_model_native, &ul_model_naive, NULL};
+
+enum { BACKENDS = sizeof(ul_model_table) / sizeof(ul_model_table[0]) - 1 };
+
+static ul_backend backends[BACKENDS];
+static once_flag backends_filled = ONCE_FLAG_INIT;
+
+static void fill_backends(void) {
+  size_t i;
+
+  for (i = 0; i < BACKENDS; i++) {
+    backends[i].name = ul_model_table[i]->name;
+    backends[i].summary = ul_model_table[i]->summary;
+    backends[i].approximate = ul_model_table[i]->approximate;
+  }
+}
+
+const ul_backend *ul_backend_at(size_t index) {
+  call_once(&backends_filled, fill_backends);
+  return index < BACKENDS ? &backends[index] : NULL;
+}
 
 struct ul_model {
   const ul_model_ops *ops;

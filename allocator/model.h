@@ -39,6 +39,7 @@ typedef struct ul_oom_facts {
 typedef struct ul_model_ops {
   const char *name;
   const char *summary;
+  int approximate; /* its rules are not PyTorch's own */
   ul_status (*create)(void **state, const ul_model_options *options, ul_error *err);
   void (*destroy)(void *state);
   ul_status (*load)(void *state, const ul_state *from, ul_error *err);

@@ -7,20 +7,12 @@
 #include "base/error.h"
 
 static ul_profile profiles[] = {
-#define UL_PROFILE(number, text, seen) {.release = number, .name = text, .evidence = seen},
+#define UL_PROFILE(number, text, seen) {.release = number, .name = text, .run = seen},
 #include "allocator/tables/profiles.def"
 #undef UL_PROFILE
 };
 
 enum { PROFILE_COUNT = sizeof(profiles) / sizeof(profiles[0]) };
-
-static const ul_rule rules[] = {
-#define UL_RULE(name, first, since, then, what, evidence) \
-  {#name, what, evidence, {since, 0}, {first, then, then}},
-#define UL_RULE_TWICE(name, first, since, then, since_again, then_again, what, evidence) \
-  {#name, what, evidence, {since, since_again}, {first, then, then_again}},
-#include "allocator/tables/rules.def"
-};
 
 /* Rules are written one to a row; profiles want one to a release. */
 static void fill_profiles(void) {
@@ -42,11 +34,6 @@ const ul_profile *ul_profiles(size_t *count) {
   call_once(&filled, fill_profiles);
   *count = PROFILE_COUNT;
   return profiles;
-}
-
-const ul_rule *ul_rules(size_t *count) {
-  *count = sizeof(rules) / sizeof(rules[0]);
-  return rules;
 }
 
 /* Reads a decimal of at most three digits; -1 if there is none. */

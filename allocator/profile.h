@@ -40,22 +40,12 @@ typedef enum ul_settings_grammar {
 typedef struct ul_profile {
   uint16_t release; /* major * 100 + minor */
   const char *name; /* "2.9" */
-  const char *evidence;
+  const char *run;  /* "2.9.1", whose compiled library was run; "": none was */
 #define UL_RULE(name, first, since, then, what, evidence) uint8_t name; /* what: rules.def */
 #define UL_RULE_TWICE(name, first, since, then, since_again, then_again, what, evidence) \
   uint8_t name;
 #include "allocator/tables/rules.def"
 } ul_profile;
-
-/* One rule as `ullage models` tells it. */
-typedef struct ul_rule {
-  const char *name, *what, *evidence;
-  uint16_t since[2]; /* releases that changed it; 0: none */
-  uint8_t values[3]; /* in the oldest release, and from each change on */
-} ul_rule;
-
-/* All rules, in the order of rules.def. */
-const ul_rule *ul_rules(size_t *count);
 
 /* All profiles, oldest first. */
 const ul_profile *ul_profiles(size_t *count);

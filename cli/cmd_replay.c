@@ -12,10 +12,11 @@
 #include "ullage/source.h"
 
 #include "cli/command.h"
+#include "cli/model_options.h"
 #include "cli/moment.h"
-#include "cli/nearest.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
+#include "ullage/nearest.h"
 
 enum { JSON_TOP = 20 };
 
@@ -60,22 +61,6 @@ static int starting_with(const char *typed, char *names, size_t size) {
     matches++;
   }
   return matches;
-}
-
-/* A release or settings that no model takes are the caller's mistake, whatever the traces hold. */
-static int check_model(const ul_settings *s) {
-  ul_model_options o = {.size = sizeof(o), .torch = s->torch, .settings = s->conf};
-  ul_model *model;
-  ul_error err;
-
-  if (!s->torch && !s->conf)
-    return 0;
-  if (s->torch && !*s->torch)
-    return ul_misuse("replay", "--torch names no release");
-  if (ul_model_create(&model, &o, &err) != UL_OK)
-    return ul_misuse("replay", "--%s: %s", s->conf ? "conf" : "torch", err.message);
-  ul_model_destroy(model);
-  return 0;
 }
 
 static int read_memory(ul_settings *s) {
@@ -130,11 +115,12 @@ static int fail(const char *path, const ul_error *err) {
   return ul_status_exit_code(err->status);
 }
 
-static ul_replay_options replay_options(const ul_settings *s, ul_bar *bar) {
+static ul_replay_options replay_options(const ul_settings *s, const ul_conf *conf, ul_bar *bar) {
   ul_replay_options o = {.size = sizeof(o)};
 
   o.what_if_torch = s->torch;
-  o.settings = s->conf;
+  o.settings = conf->text;
+  o.settings_variable = conf->variable;
   o.memory_bytes = s->memory_bytes;
   o.external_bytes = s->reserve_bytes;
   o.has_device = ul_opt_given(s, "device");
@@ -209,19 +195,8 @@ static int report(const ul_settings *s, ul_out *out, const ul_replay *replay, co
   return fail(path, &err);
 }
 
-/* A release without rules of its own is replayed by the nearest that has them. */
-static void say_release(const ul_settings *s, const ul_replay *replay) {
-  const ul_device_result *d = ul_replay_main_device(replay);
-  const char *used = d && d->has_what_if ? d->what_if.torch : NULL;
-  size_t size = used ? strlen(used) : 0;
-
-  if (!s->torch || !used || s->json || s->verbosity < 0)
-    return;
-  if (strncmp(s->torch, used, size) != 0 || (s->torch[size] >= '0' && s->torch[size] <= '9'))
-    ul_say("--torch %s is replayed by the rules of %s, the nearest known", s->torch, used);
-}
-
-static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *written) {
+static int replay_one(const ul_settings *s, const ul_conf *conf, ul_out *out, const char *path,
+                      int *written) {
   ul_source_options source_options = {.size = sizeof(source_options)};
   ul_replay_options options;
   ul_source *source = NULL;
@@ -239,7 +214,7 @@ static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *
   if (status != UL_OK)
     return fail(path, &err);
 
-  options = replay_options(s, &bar);
+  options = replay_options(s, conf, &bar);
   code = read_window(s, source, &options);
   if (code) {
     ul_source_close(source);
@@ -249,7 +224,6 @@ static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *
   status = ul_replay_run(&replay, source, &options, &err);
   ul_bar_end(&bar);
   if (status == UL_OK) {
-    say_release(s, replay);
     separate(s, out, path, !*written);
     *written = 1;
     code = report(s, out, replay, path);
@@ -266,15 +240,18 @@ static int replay_one(const ul_settings *s, ul_out *out, const char *path, int *
 int ul_cmd_replay(const ul_settings *settings, ul_out *out) {
   ul_settings s = *settings;
   int code = read_memory(&s), written = 0, i;
+  ul_conf conf;
 
   if (!code)
-    code = check_model(&s);
+    code = ul_check_torch("replay", &s);
+  if (!code)
+    code = ul_read_conf(&conf, "replay", &s);
   if (code)
     return code;
   if (s.device > UINT16_MAX)
     return ul_misuse("replay", "there is no device %u", s.device);
   for (i = 0; i < s.operand_count && !out->error && !out->closed; i++) {
-    int one = replay_one(&s, out, s.operands[i], &written);
+    int one = replay_one(&s, &conf, out, s.operands[i], &written);
     if (one == 2) /* misuse: it would be the same for every trace */
       return one;
     code = one > code ? one : code;

@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ullage/model.h"
+#include "ullage/models.h"
+#include "ullage/nearest.h"
 #include "ullage/report.h"
 #include "ullage/script.h"
 
 #include "cli/command.h"
-#include "cli/nearest.h"
+#include "cli/model_options.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 
@@ -59,25 +60,38 @@ static int read_sections(const char *text, unsigned *out) {
   return 0;
 }
 
+static const char *next_backend(size_t *index, void *arg) {
+  const ul_backend *backend = ul_backend_at((*index)++);
+
+  (void)arg;
+  return backend ? backend->name : NULL;
+}
+
+static int check_backend(const char *name) {
+  const ul_backend *backend = NULL;
+  const char *near;
+  size_t i;
+
+  if (!name)
+    return 0;
+  for (i = 0; (backend = ul_backend_at(i)) != NULL; i++) {
+    if (strcmp(backend->name, name) == 0)
+      return 0;
+  }
+  near = ul_nearest(name, next_backend, NULL);
+  if (near)
+    return ul_misuse("script", "--backend: there is no '%s'; did you mean '%s'?", name, near);
+  return ul_misuse("script", "--backend: there is no '%s'; 'ullage models' lists them", name);
+}
+
 /* A release, settings or a backend that no model takes are the caller's mistake, whatever the
  * scripts hold. */
-static int check_model(const ul_settings *s) {
-  ul_model_options o = {.size = sizeof(o), .torch = s->torch, .backend = s->backend};
-  ul_model *model;
-  ul_error err;
+static int check_model(const ul_settings *s, ul_conf *conf) {
+  int code = ul_check_torch("script", s);
 
-  if (s->torch && !*s->torch)
-    return ul_misuse("script", "--torch names no release");
-  if (ul_model_create(&model, &o, &err) != UL_OK)
-    return ul_misuse("script", "%s", err.message);
-  ul_model_destroy(model);
-  o.settings = s->conf;
-  if (!s->conf)
-    return 0;
-  if (ul_model_create(&model, &o, &err) != UL_OK)
-    return ul_misuse("script", "--conf: %s", err.message);
-  ul_model_destroy(model);
-  return 0;
+  if (!code)
+    code = check_backend(s->backend);
+  return code ? code : ul_read_conf(conf, "script", s);
 }
 
 static int read_memory(const ul_settings *s, uint64_t *out) {
@@ -146,7 +160,8 @@ static int run_one(const ul_settings *s, ul_script_options *o, const char *path)
 int ul_cmd_script(const ul_settings *s, ul_out *out) {
   output answers = {.settings = s, .out = out};
   ul_script_options o = {.size = sizeof(o)};
-  int code = check_model(s), i;
+  ul_conf conf;
+  int code = check_model(s, &conf), i;
 
   if (!code)
     code = read_memory(s, &o.device_bytes);
@@ -155,7 +170,8 @@ int ul_cmd_script(const ul_settings *s, ul_out *out) {
   if (code)
     return code;
   o.torch = s->torch;
-  o.settings = s->conf;
+  o.settings = conf.text;
+  o.settings_variable = conf.variable;
   o.backend = s->backend;
   o.checked = s->checked;
   o.json = s->json;

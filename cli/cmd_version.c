@@ -4,8 +4,9 @@
 #include "cli/command.h"
 
 static const char *const schemas[] = {
-    "ullage.replay/1", "ullage.replay_list/1", "ullage.info/1",    "ullage.info_list/1",
-    "ullage.script/1", "ullage.script_list/1", "ullage.version/1", "ullage.help/1",
+    "ullage.replay/1",    "ullage.replay_list/1", "ullage.info/1",
+    "ullage.info_list/1", "ullage.script/1",      "ullage.script_list/1",
+    "ullage.models/1",    "ullage.version/1",     "ullage.help/1",
 };
 
 enum { SCHEMA_COUNT = sizeof(schemas) / sizeof(schemas[0]) };

@@ -24,6 +24,7 @@ int ul_command_unknown(const char *word);
 
 int ul_cmd_replay(const ul_settings *settings, ul_out *out);
 int ul_cmd_script(const ul_settings *settings, ul_out *out);
+int ul_cmd_models(const ul_settings *settings, ul_out *out);
 int ul_cmd_info(const ul_settings *settings, ul_out *out);
 int ul_cmd_version(const ul_settings *settings, ul_out *out);
 int ul_cmd_help(const ul_settings *settings, ul_out *out);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/nearest.h"
+#include "ullage/nearest.h"
 
 static const ul_command commands[] = {
     {"replay", UL_CMD_REPLAY, "replay a recording, prove the replay, say where the memory went",
@@ -13,6 +13,8 @@ static const ul_command commands[] = {
     {"info", UL_CMD_INFO, "say what is in a recording", "TRACE...", ul_cmd_info},
     {"script", UL_CMD_SCRIPT, "answer allocator calls written one a line", "FILE...",
      ul_cmd_script},
+    {"models", UL_CMD_MODELS, "list backends, releases, settings and the rules that differ", "",
+     ul_cmd_models},
     {"version", UL_CMD_VERSION, "print the version", "", ul_cmd_version},
     {"help", UL_CMD_HELP, "describe the program or one command", "[COMMAND]", ul_cmd_help},
 };

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/nearest.h"
 #include "cli/say.h"
+#include "ullage/nearest.h"
 
 #define AT(field) offsetof(ul_settings, field)
 
@@ -18,7 +18,8 @@ static const ul_opt options[] = {
     {"torch", 0, UL_OPT_TEXT, UL_CMD_REPLAY, AT(torch), "RELEASE", NULL,
      "Also replay as this PyTorch release would (2.9, 2.9.1+cu128), beside the proof."},
     {"conf", 0, UL_OPT_TEXT, UL_CMD_REPLAY, AT(conf), "SETTINGS", NULL,
-     "Also replay under these settings, written as PYTORCH_CUDA_ALLOC_CONF takes them."},
+     "Also replay under these settings, written as PYTORCH_CUDA_ALLOC_CONF takes them; "
+     "NAME=SETTINGS stands for another variable."},
     {"memory", 0, UL_OPT_TEXT, UL_CMD_REPLAY, AT(memory), "SIZE", NULL,
      "Also replay on a device with this much memory (24GiB, 80G, 24GB); exit 1 if it does not "
      "fit."},
@@ -44,17 +45,19 @@ static const ul_opt options[] = {
      "Answer as this PyTorch release (2.9, 2.9.1+cu128) would (default: the newest known)."},
     {"conf", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(conf), "SETTINGS", NULL,
      "These settings instead of those in the script, written as PYTORCH_CUDA_ALLOC_CONF takes "
-     "them."},
+     "them; NAME=SETTINGS stands for another variable."},
     {"memory", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(memory), "SIZE", NULL,
      "A device with this much memory (24GiB, 80G, 24GB) instead of the script's (default: 80GiB)."},
     {"backend", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(backend), "NAME", NULL,
-     "The model that answers: native, or naive, its slow twin written for clarity."},
+     "The model that answers, of those that 'ullage models' lists (default: native)."},
     {"section", 0, UL_OPT_TEXT, UL_CMD_SCRIPT, AT(section), "LIST", NULL,
      "Print only these parts of the answers, of place,message,stats,newstats,snap,trace."},
     {"checked", 0, UL_OPT_FLAG, UL_CMD_SCRIPT, AT(checked), NULL, NULL,
      "Check every invariant of the model after each event."},
     {"strict", 0, UL_OPT_FLAG, UL_CMD_SCRIPT, AT(strict), NULL, NULL,
      "Exit 1 if an event ran out of memory or into an error."},
+    {"torch", 0, UL_OPT_TEXT, UL_CMD_MODELS, AT(torch), "RELEASE", NULL,
+     "Only what holds in this PyTorch release (2.9, 2.9.1+cu128)."},
     {"json", 0, UL_OPT_FLAG, UL_CMD_ALL, AT(json), NULL, NULL,
      "Write one JSON document instead of text."},
     {"output", 'o', UL_OPT_TEXT, UL_CMD_ALL, AT(output), "FILE", NULL,

@@ -14,8 +14,9 @@ enum {
   UL_CMD_VERSION = 1u << 2,
   UL_CMD_HELP = 1u << 3,
   UL_CMD_SCRIPT = 1u << 4,
+  UL_CMD_MODELS = 1u << 5,
   UL_CMD_READERS = UL_CMD_REPLAY | UL_CMD_INFO,
-  UL_CMD_ALL = UL_CMD_READERS | UL_CMD_SCRIPT | UL_CMD_VERSION | UL_CMD_HELP,
+  UL_CMD_ALL = UL_CMD_READERS | UL_CMD_SCRIPT | UL_CMD_MODELS | UL_CMD_VERSION | UL_CMD_HELP,
 };
 
 /* What the command line said. Texts point into argv. */

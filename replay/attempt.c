@@ -38,6 +38,7 @@ static ul_status prepare(ul_attempt *a, const ul_history *history,
 
   model.torch = options->torch;
   model.settings = options->settings;
+  model.variable = options->variable;
   model.device_bytes = options->device_bytes;
   model.external_bytes = options->external_bytes;
   model.address_policy = options->policy;

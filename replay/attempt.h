@@ -12,6 +12,7 @@
 typedef struct ul_attempt_options {
   const char *torch;
   const char *settings;
+  ul_settings_variable variable;
   ul_engine_mode mode;
   ul_address_policy policy;
   uint64_t device_bytes, external_bytes;

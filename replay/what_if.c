@@ -50,8 +50,10 @@ ul_status ul_device_what_if(ul_device_replay *d) {
   options.with_proof = 0;
   options.device_bytes = o->memory_bytes;
   options.external_bytes = o->external_bytes;
-  if (o->settings)
+  if (o->settings) {
     options.settings = ul_device_keep(d, o->settings);
+    options.variable = o->settings_variable;
+  }
   status = ul_attempt_run(&attempt, d->history, &options, d->err);
   if (status == UL_OK) {
     d->result.has_what_if = 1;

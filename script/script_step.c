@@ -21,7 +21,7 @@ ul_status ul_runner_open(ul_runner *r, ul_error *err) {
   options.backend = o->backend;
   options.torch = o->torch;
   options.settings = o->settings ? o->settings : h->settings;
-  options.variable = o->settings ? UL_SETTINGS_CUDA : h->variable;
+  options.variable = o->settings ? o->settings_variable : h->variable;
   options.device_bytes = o->device_bytes ? o->device_bytes : h->device_bytes;
   options.address_policy = o->has_address_policy ? o->address_policy : h->address_policy;
   options.seed = o->seed;

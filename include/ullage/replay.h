@@ -29,6 +29,7 @@ typedef struct ul_replay_options {
   uint64_t memory_bytes;     /* device capacity of the what-if; 0: unlimited */
   uint64_t external_bytes;   /* of it, held by context and others */
   const char *what_if_torch; /* NULL: same as the as-recorded replay */
+  ul_settings_variable settings_variable; /* that settings are given in */
   /* Selection of what is reported; the whole history is always replayed. */
   int has_device;
   uint16_t device;

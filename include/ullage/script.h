@@ -37,6 +37,7 @@ typedef struct ul_script_options {
   const char *name;       /* of the script, for messages; NULL: "script" */
   const char *torch;      /* as in ul_model_options; scripts do not name a release */
   const char *settings;   /* NULL: as the script says */
+  ul_settings_variable settings_variable; /* that settings are given in */
   const char *backend;    /* as in ul_model_options */
   uint64_t device_bytes;  /* 0: as the script says */
   int has_address_policy; /* address_policy is given */

@@ -9,7 +9,7 @@ for arguments in help --help -h 'help replay' 'replay --help' 'replay -h' 'info 
 done
 
 run help
-for command in replay info script version help; do
+for command in replay info script models version help; do
   expect_out "  $command "
 done
 run help replay
@@ -21,7 +21,7 @@ expect_no_out '--memory SIZE'
 run help --json
 expect_exit 0
 expect_schema help
-expect_json '[c["name"] for c in d["commands"]]' "['replay', 'info', 'script', 'version', 'help']"
+expect_json '[c["name"] for c in d["commands"]]' "['replay', 'info', 'script', 'models', 'version', 'help']"
 expect_json '[e["code"] for e in d["exit_codes"]]' '[0, 1, 2, 3, 4]'
 run help info --json
 expect_schema help

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The option lists of the manual are the program's own, word for word.
-for command in replay info script; do
+for command in replay info script models; do
   page=$ROOT/docs/man/ullage-$command.1.scd
   run help --man $command
   expect_exit 0

@@ -18,7 +18,7 @@ misuse "comes before the command" --json replay "$trace"
 misuse "no trace given" replay
 misuse "no trace given" info --json
 misuse "no script given" script --json
-misuse "unknown allocator backend 'xyzzy'" script --backend xyzzy -
+misuse "--backend: there is no 'xyzzy'; 'ullage models' lists them" script --backend xyzzy -
 misuse "did you mean 'place'?" script --section stats,plase -
 misuse "--section has no 'xyzzy'" script --section xyzzy -
 misuse "--section has no ''" script --section "" -

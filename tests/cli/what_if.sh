@@ -40,7 +40,7 @@ expect_json 'd["what_if"]["torch"]' 2.9
 
 run replay --torch 99.1 "$trace"
 expect_exit 0
-expect_err '--torch 99.1 is replayed by the rules of'
+expect_err 'PyTorch 99.1 is not modelled; it is taken as 2.15 (run 2.15.0), the nearest release that is'
 run replay --torch 2.9.1+cu128 "$trace"
 expect_exit 0
 expect_silent

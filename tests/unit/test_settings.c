@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 
 #include "allocator/settings.h"
+#include "ullage/models.h"
 
 static ul_status parse(const char *text, const char *torch, ul_settings *out, ul_error *err) {
   const ul_profile *profile;
@@ -99,4 +100,46 @@ Test(profile, refuses_what_is_no_release) {
     ul_error err = {0};
     cr_expect_eq(ul_profile_find(&profile, texts[i], NULL, &err), UL_E_SETTING, "%s", texts[i]);
   }
+}
+
+Test(profile, says_how_a_release_is_modelled) {
+  static const struct {
+    const char *torch, *name, *says;
+    int exact;
+  } rows[] = {
+      {NULL, "2.15", "", 1},
+      {"2.6", "2.6", "", 1},
+      {"2.6.0", "2.6", "", 1},
+      {"2.9.1+cu128", "2.9", "", 1},
+      {"v2.12.1", "2.12", "", 1},
+      {"2.6.1", "2.6", "PyTorch 2.6.1 is taken as 2.6 (run 2.6.0)", 0},
+      {"2.7.0+cu126", "2.7", "PyTorch 2.7.0+cu126 is taken as 2.7 (run 2.7.1)", 0},
+      {"2.6.0a0+git12", "2.6", "is a development version; it is taken as 2.6 (run 2.6.0)", 0},
+      {"2.10.0rc1", "2.10", "is a development version; it is taken as 2.10 (run 2.10.0)", 0},
+      {"2.16.0.dev20270101", "2.15", "is not modelled; it is taken as 2.15 (run 2.15.0)", 0},
+      {"1.14", "1.13", "is not modelled; it is taken as 1.13 (run 1.13.1)", 0},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    ul_release_choice choice;
+    ul_error err = {0};
+    cr_assert_eq(ul_release_choose(&choice, rows[i].torch, &err), UL_OK, "%s", err.message);
+    cr_expect_str_eq(choice.release->name, rows[i].name);
+    cr_expect_eq(choice.exact, rows[i].exact, "%s", rows[i].torch);
+    cr_expect(rows[i].says[0] ? strstr(choice.note, rows[i].says) != NULL : !choice.note[0],
+              "%s: %s", rows[i].torch, choice.note);
+  }
+}
+
+Test(profile, tells_what_a_rule_is_in_each_release) {
+  const ul_rule *rule;
+  size_t i;
+
+  for (i = 0; (rule = ul_rule_at(i)) != NULL && strcmp(rule->name, "tie") != 0; i++)
+    ;
+  cr_assert(rule);
+  cr_expect_str_eq(ul_rule_value(rule, 113), "address");
+  cr_expect_str_eq(ul_rule_value(rule, 211), "address");
+  cr_expect_str_eq(ul_rule_value(rule, 212), "block");
+  cr_expect_str_eq(ul_rule_value(rule, 213), "segment");
+  cr_expect_str_eq(ul_rule_value(rule, 215), "segment");
 }
