@@ -17,7 +17,9 @@ void ul_device_init(ul_device *device, const ul_model_options *options) {
   device->capacity_bytes = options->device_bytes;
   device->external_bytes = options->external_bytes;
   device->policy = options->address_policy;
-  device->next_address = RISING_BASE;
+  device->next_address[0] =
+      device->policy == UL_ADDRESS_RISING_APART ? FIRST_FIT_BASE : RISING_BASE;
+  device->next_address[1] = RANGE_BASE;
 }
 
 void ul_device_release(ul_device *device) {
@@ -50,12 +52,22 @@ static uint64_t first_fit(ul_device *device, uint64_t base, uint64_t bytes) {
   return at;
 }
 
+static int is_rising(const ul_device *device) {
+  return device->policy == UL_ADDRESS_RISING || device->policy == UL_ADDRESS_RISING_APART;
+}
+
+/* The next address above all earlier ones: of all, or of segments and ranges each. */
+static uint64_t *next_address(ul_device *device, uint64_t base) {
+  return &device->next_address[device->policy == UL_ADDRESS_RISING_APART && base == RANGE_BASE];
+}
+
 static ul_device_answer place(ul_device *device, uint64_t base, uint64_t bytes, uint64_t *address) {
   ul_span span = {0, bytes, 0};
 
-  if (device->policy == UL_ADDRESS_RISING) {
-    *address = device->next_address;
-    device->next_address += ul_round_up(bytes, UL_MIB * 2);
+  if (is_rising(device)) {
+    uint64_t *next = next_address(device, base);
+    *address = *next;
+    *next += ul_round_up(bytes, UL_MIB * 2);
     return UL_DEVICE_GRANTED;
   }
   span.address = first_fit(device, base, bytes);
@@ -69,7 +81,7 @@ static void forget_span(ul_device *device, uint64_t address) {
   const ul_span *span;
   ul_span_at at;
 
-  if (device->policy == UL_ADDRESS_RISING)
+  if (is_rising(device))
     return;
   span = ul_spans_above(&device->spans, address, &at);
   if (!span || span->address != address)
@@ -85,9 +97,10 @@ int ul_device_take(ul_device *device, uint64_t address, uint64_t bytes) {
   const ul_span span = {address, bytes, 0};
 
   device->used_bytes += bytes;
-  if (device->policy == UL_ADDRESS_RISING) {
-    if (address + bytes > device->next_address)
-      device->next_address = ul_round_up(address + bytes, UL_MIB * 2);
+  if (is_rising(device)) {
+    uint64_t *next = next_address(device, address < RANGE_BASE ? FIRST_FIT_BASE : RANGE_BASE);
+    if (address + bytes > *next)
+      *next = ul_round_up(address + bytes, UL_MIB * 2);
     return 1;
   }
   return ul_spans_insert(&device->spans, span);

@@ -16,7 +16,7 @@ typedef struct ul_device {
   uint64_t external_bytes;
   uint64_t used_bytes;
   ul_address_policy policy;
-  uint64_t next_address;    /* rising */
+  uint64_t next_address[2]; /* rising; [1]: of ranges, where they are apart */
   ul_spans spans;           /* first fit: taken address space */
   uint64_t no_gap_below[2]; /* first fit, segments and ranges: all is taken from the base to here */
   const ul_grants *grants;  /* of the event being applied; NULL: none */

@@ -413,7 +413,8 @@ static ul_status apply_any(native *n, const ul_event *event, const ul_grants *gr
   n->calls.count = 0;
   n->device.grants = grants;
   n->device.grant = 0;
-  status = appliers[event->kind](n, event, outcome, err);
+  status = appliers[event->kind] ? appliers[event->kind](n, event, outcome, err)
+                                 : apply_unsupported(n, event, outcome, err);
   n->device.grants = NULL;
   outcome->calls = n->calls.items;
   outcome->call_count = (uint32_t)n->calls.count;

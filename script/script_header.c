@@ -117,7 +117,7 @@ static ul_status set(ul_script_header *header, const struct variable *variable, 
     break;
   case PLACE:
     header->address_policy =
-        is_value(value, size, "bump") ? UL_ADDRESS_RISING : UL_ADDRESS_FIRST_FIT;
+        is_value(value, size, "bump") ? UL_ADDRESS_RISING_APART : UL_ADDRESS_FIRST_FIT;
     if (is_value(value, size, "bump") || is_value(value, size, "first"))
       return UL_OK;
     expected = "bump or first";
@@ -139,6 +139,8 @@ ul_status ul_script_header_read(ul_script_header *header, const ul_script_lines 
   if (strncmp(at, "env", 3) != 0 || (at[3] != ' ' && at[3] != '\t'))
     return UL_OK;
   at += 3 + strspn(at + 3, " \t");
+  if (!memchr(at, '=', strcspn(at, " \t"))) /* a sentence on the environment */
+    return UL_OK;
   if (closed)
     return ul_script_fail(err, lines, UL_E_MALFORMED,
                           "expected every '# env' line before the first event, found one here");

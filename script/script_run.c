@@ -65,14 +65,12 @@ static ul_status run_lines(ul_runner *r, ul_error *err) {
   ul_status status;
 
   UL_TRY(read_lines(r, err));
-  if (!r->result.events) { /* such a script has settings too */
-    status = ul_runner_open(r, err);
-    if (status != UL_OK) {
-      ul_script_locate(err, &r->lines);
-      return status;
-    }
-  }
-  return r->printer->finish(r->printer_state, &r->result, !r->result.broken_line, err);
+  if (r->result.events)
+    return UL_OK;
+  status = ul_runner_open(r, err); /* such a script has settings too */
+  if (status != UL_OK)
+    ul_script_locate(err, &r->lines);
+  return status;
 }
 
 static ul_status run(ul_bytes *bytes, const ul_script_options *options, ul_script_result *result,
@@ -94,8 +92,9 @@ static ul_status run(ul_bytes *bytes, const ul_script_options *options, ul_scrip
   status = r->printer->create(&r->printer_state, options, err);
   if (status == UL_OK) {
     status = run_lines(r, err);
-    /* What came before a bad line is an answer all the same. */
-    if (status != UL_OK)
+    if (status == UL_OK)
+      status = r->printer->finish(r->printer_state, &r->result, !r->result.broken_line, err);
+    else /* what came before a bad line is an answer all the same */
       (void)r->printer->finish(r->printer_state, &r->result, 0, NULL);
     r->printer->destroy(r->printer_state);
   }

@@ -22,13 +22,14 @@ static ul_status apply(ul_model *model, ul_event_kind kind, uint64_t handle, uin
 }
 
 static ul_status run(ul_model *model, ul_error *err) {
-  const ul_totals *totals = ul_model_totals(model);
+  const ul_totals *totals;
   ul_status status;
 
   /* Twelve tensors of 4 MiB. Each segment of 20 MiB holds five of them, so three are needed. */
   for (uint64_t handle = 1; handle <= 12; handle++)
     if ((status = apply(model, UL_EVENT_ALLOC, handle, 4 * MIB, err)) != UL_OK)
       return status;
+  totals = ul_model_totals(model);
   printf("allocated %" PRIu64 " MiB, reserved %" PRIu64 " MiB in %" PRIu64 " segments\n",
          totals->allocated_bytes / MIB, totals->reserved_bytes / MIB, totals->segment_count);
 
@@ -38,12 +39,14 @@ static ul_status run(ul_model *model, ul_error *err) {
       return status;
   if ((status = apply(model, UL_EVENT_EMPTY_CACHE, 0, 0, err)) != UL_OK)
     return status;
+  totals = ul_model_totals(model);
   printf("allocated %" PRIu64 " MiB, reserved %" PRIu64 " MiB even after empty_cache\n",
          totals->allocated_bytes / MIB, totals->reserved_bytes / MIB);
 
   /* A request larger than any hole needs a segment of its own. */
   if ((status = apply(model, UL_EVENT_ALLOC, 13, 32 * MIB, err)) != UL_OK)
     return status;
+  totals = ul_model_totals(model);
   printf("allocated %" PRIu64 " MiB, reserved %" PRIu64 " MiB with one more tensor of 32 MiB\n",
          totals->allocated_bytes / MIB, totals->reserved_bytes / MIB);
   return UL_OK;

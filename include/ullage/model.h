@@ -21,6 +21,7 @@ typedef enum ul_address_policy {
   UL_ADDRESS_RISING = 0,    /* each above all earlier ones, never reused */
   UL_ADDRESS_FIRST_FIT = 1, /* lowest free address that fits */
   UL_ADDRESS_RANDOM = 2,    /* any free one, the same for the same seed: for intervals */
+  UL_ADDRESS_RISING_APART = 3, /* as RISING, segments from 0 on and ranges from 2^44 on */
 } ul_address_policy;
 
 /* How a model learns that a stream has passed the end of a block that it used (record_stream). */
@@ -190,7 +191,8 @@ UL_API ul_status ul_model_snapshot(ul_model *model, ul_state *out, ul_error *err
 /* An independent copy: the counterfactual from here on. */
 UL_API ul_status ul_model_clone(ul_model **out, const ul_model *model, ul_error *err) UL_MUST_USE;
 
-/* Current sums; the pointer stays valid and current until destroy. */
+/* Current sums. The pointer stays valid until destroy; what it points to is brought up to date by
+ * the next call. */
 UL_API const ul_totals *ul_model_totals(const ul_model *model);
 
 /* Fills up to capacity statistics and returns how many there are. */

@@ -23,7 +23,7 @@ misuse "did you mean 'place'?" script --section stats,plase -
 misuse "--section has no 'xyzzy'" script --section xyzzy -
 misuse "--section has no ''" script --section "" -
 misuse "--torch names no release" script --torch "" -
-misuse "is not a release" script --torch nonsense -
+misuse "is not a PyTorch release" script --torch nonsense -
 misuse "--conf: " script --conf nonsense:1 -
 misuse "leaves nothing" script --memory 0 -
 misuse "did you mean '--json'?" replay --jsno "$trace"

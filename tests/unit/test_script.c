@@ -193,7 +193,7 @@ Test(script, options_outdo_the_head) {
   options.device_bytes = UINT64_C(1) << 30;
   options.settings = "";
   options.has_address_policy = 1;
-  options.address_policy = UL_ADDRESS_RISING;
+  options.address_policy = UL_ADDRESS_RISING_APART;
   options.checked = 1;
   cr_assert(eq(int,
                run_with("# env FAKE_TOTAL=5\n# env PYTORCH_CUDA_ALLOC_CONF=nonsense\n"
