@@ -12,9 +12,13 @@
 #include "ullage/models.h"
 
 extern const ul_model_ops ul_model_native;
+extern const ul_model_ops ul_model_direct;
+extern const ul_model_ops ul_model_async;
 extern const ul_model_ops ul_model_naive;
 
-const ul_model_ops *const ul_model_table[] = {&ul_model_native, &ul_model_naive, NULL};
+const ul_model_ops *const ul_model_table[] = {
+    &ul_model_native, &ul_model_direct, &ul_model_async, &ul_model_naive, NULL,
+};
 
 enum { BACKENDS = sizeof(ul_model_table) / sizeof(ul_model_table[0]) - 1 };
 
@@ -54,17 +58,25 @@ static ul_status find_backend(const ul_model_ops **out, const char *name, ul_err
   return ul_fail(err, UL_E_SETTING, 0, "unknown allocator backend '%s'", name);
 }
 
-/* The settings may ask for a backend, too. */
+/* The settings may ask for a backend, too, and are then not read any further. */
 static ul_status choose_backend(const ul_model_ops **out, const ul_model_options *options,
                                 ul_error *err) {
+  const char *name = options->backend ? options->backend : "native";
   const ul_profile *profile;
   ul_settings settings;
+  int async;
 
   UL_TRY(ul_profile_find(&profile, options->torch, NULL, err));
-  UL_TRY(ul_settings_parse(&settings, options->settings, options->variable, profile, err));
-  if (settings.async)
-    return ul_fail(err, UL_E_SETTING, 0, "backend:cudaMallocAsync is not modelled yet");
-  return find_backend(out, options->backend ? options->backend : "native", err);
+  UL_TRY(ul_settings_ask_for_async(&async, options->settings, options->variable, profile, err));
+  if (async && options->backend && strcmp(options->backend, ul_model_async.name) != 0)
+    return ul_fail(err, UL_E_SETTING, 0,
+                   "the settings ask for cudaMallocAsync, and the backend %s was asked for as well",
+                   options->backend);
+  if (async)
+    name = ul_model_async.name;
+  else if (strcmp(name, ul_model_async.name) != 0)
+    UL_TRY(ul_settings_parse(&settings, options->settings, options->variable, profile, err));
+  return find_backend(out, name, err);
 }
 
 /* Options of an older caller are shorter; what it does not know is zero. */
@@ -99,6 +111,10 @@ ul_status ul_model_create(ul_model **out, const ul_model_options *options, ul_er
   }
   *out = model;
   return UL_OK;
+}
+
+int ul_model_is_approximate(const ul_model *model) {
+  return model && model->ops->approximate;
 }
 
 void ul_model_destroy(ul_model *model) {

@@ -17,6 +17,13 @@ typedef struct ul_asker_view {
       hard_bytes;
 } ul_asker_view;
 
+/* Which allocator raises it: texts differ. */
+typedef enum ul_oom_source {
+  UL_OOM_OF_ALLOCATOR = 0, /* native */
+  UL_OOM_OF_POOL = 1,      /* cudaMallocAsync */
+  UL_OOM_OF_DRIVER = 2,    /* no caching: a plain CUDA error */
+} ul_oom_source;
+
 /* What the text of an out-of-memory exception tells. */
 typedef struct ul_oom_facts {
   uint64_t requested_bytes; /* by the program */
@@ -32,6 +39,7 @@ typedef struct ul_oom_facts {
   uint16_t device;             /* index */
   uint8_t expandable;          /* expandable segments are on */
   uint8_t preempted;           /* throw_on_cudamalloc_oom */
+  uint8_t source;              /* ul_oom_source */
 } ul_oom_facts;
 
 /* One backend. state is its own; the table is const and shared. Semantics as in ullage/model.h.

@@ -16,6 +16,9 @@ typedef enum condition {
   NOT_EXPANDABLE,
   RANGE_TOO_SMALL, /* expandable, and this is why it failed */
   RANGE_SUFFICES,  /* expandable */
+  OF_POOL,
+  OF_POOL_NOT_FIRST,
+  OF_DRIVER,
 } condition;
 
 static const struct piece {
@@ -34,6 +37,10 @@ static int holds(condition when, const ul_oom_facts *f) {
   const int too_small =
       f->segment_bytes > f->reserve_bytes && f->segment_bytes <= f->property_bytes;
 
+  if (f->source == UL_OOM_OF_DRIVER)
+    return when == OF_DRIVER;
+  if (f->source == UL_OOM_OF_POOL)
+    return when == OF_POOL || (when == OF_POOL_NOT_FIRST && f->device);
   switch (when) {
   case PREEMPTED:
     return f->preempted;
@@ -51,8 +58,9 @@ static int holds(condition when, const ul_oom_facts *f) {
     return !f->preempted && f->expandable && too_small;
   case RANGE_SUFFICES:
     return !f->preempted && f->expandable && !too_small;
+  default:
+    return 0;
   }
-  return 0;
 }
 
 /* ---- numbers ---- */

@@ -273,6 +273,23 @@ ul_status ul_settings_read_all(ul_settings_reader *r, const char *text,
   return status;
 }
 
+ul_status ul_settings_ask_for_async(int *out, const char *text, ul_settings_variable variable,
+                                    const ul_profile *profile, ul_error *err) {
+  const int lenient = profile->settings_grammar == UL_GRAMMAR_LENIENT;
+  char *stripped;
+
+  *out = 0;
+  if (!text || variable == UL_SETTINGS_HIP ||
+      (variable != UL_SETTINGS_CUDA && !profile->generic_variables))
+    return UL_OK;
+  stripped = ul_settings_strip(text, lenient);
+  if (!stripped)
+    return ul_fail_nomem(err, "the settings");
+  *out = asks_for_async(profile, text, stripped);
+  free(stripped);
+  return UL_OK;
+}
+
 ul_status ul_settings_apply(ul_settings *settings, const char *text, ul_settings_variable variable,
                             const ul_profile *profile, ul_error *err) {
   ul_settings_reader r = {.profile = profile, .settings = settings};

@@ -39,6 +39,11 @@ void ul_settings_init(ul_settings *settings);
 ul_status ul_settings_apply(ul_settings *settings, const char *text, ul_settings_variable variable,
                             const ul_profile *profile, ul_error *err);
 
+/* Whether a process that starts with text in that variable uses cudaMallocAsync. Then nothing else
+ * in text is read, nor are its errors noticed, before settings are made at run time. */
+ul_status ul_settings_ask_for_async(int *out, const char *text, ul_settings_variable variable,
+                                    const ul_profile *profile, ul_error *err);
+
 /* The settings of a process that starts with text in that variable. */
 ul_status ul_settings_parse(ul_settings *out, const char *text, ul_settings_variable variable,
                             const ul_profile *profile, ul_error *err);

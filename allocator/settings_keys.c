@@ -87,48 +87,37 @@ ul_status ul_settings_choose(ul_settings_choice *out, const char *torch, const c
   return UL_OK;
 }
 
-/* Keys that the asynchronous back end does not look at. */
-static void warn_of_native_keys(ul_settings_reader *r, const ul_settings *unset) {
-  const ul_settings *s = r->settings;
-  const struct {
-    const char *key;
-    int given;
-  } native[] = {
-      {"max_split_size_mb", s->max_split_bytes != unset->max_split_bytes},
-      {"roundup_power2_divisions", s->any_divisions},
-      {"garbage_collection_threshold", s->gc_threshold > 0},
-      {"expandable_segments", s->expandable},
-      {"max_non_split_rounding_mb",
-       s->max_non_split_rounding_bytes != unset->max_non_split_rounding_bytes &&
-           s->max_non_split_rounding_bytes != s->large_segment_bytes},
-      {"large_segment_size_mb", s->large_segment_bytes != unset->large_segment_bytes},
-      {"graph_capture_record_stream_reuse", s->graph_reuse},
-      {"throw_on_cudamalloc_oom", s->throw_on_oom},
-      {"expandable_segments_reserve", s->reserve > 0},
-  };
-  size_t i;
+/* What the asynchronous backend makes of the other keys: nothing, right or wrong. */
+static void warn_of_async(ul_settings_reader *r, const char *text, ul_settings_variable variable) {
+  ul_settings settings;
+  ul_error ignored;
 
-  for (i = 0; i < sizeof(native) / sizeof(native[0]); i++) {
-    if (native[i].given)
-      ul_settings_warn(r, "backend:cudaMallocAsync ignores %s", native[i].key);
-  }
+  if (!strchr(text, ','))
+    return; /* it stands alone */
+  if (ul_settings_parse(&settings, text, variable, r->profile, &ignored) == UL_E_SETTING)
+    ul_settings_warn(r, "backend:cudaMallocAsync reads no other key, nor notices that %.300s",
+                     ignored.message);
+  else
+    ul_settings_warn(r, "backend:cudaMallocAsync reads no other key");
 }
 
 ul_status ul_settings_check(const char *text, ul_settings_variable variable, const char *torch,
                             char *warning, size_t capacity, ul_error *err) {
   char collected[UL_WARNING_BYTES] = "";
-  ul_settings settings, unset;
+  ul_settings settings;
   ul_settings_reader r = {.settings = &settings, .warning = collected};
+  int async;
 
   if ((unsigned)variable >= VARIABLE_COUNT)
     return ul_fail(err, UL_E_INVALID, 0, "ul_settings_check: there is no variable %u",
                    (unsigned)variable);
   UL_TRY(ul_profile_find(&r.profile, torch, NULL, err));
-  ul_settings_init(&unset);
-  settings = unset;
-  UL_TRY(ul_settings_read_all(&r, text ? text : "", variable, err));
-  if (settings.async)
-    warn_of_native_keys(&r, &unset);
+  ul_settings_init(&settings);
+  UL_TRY(ul_settings_ask_for_async(&async, text, variable, r.profile, err));
+  if (async)
+    warn_of_async(&r, text, variable);
+  else
+    UL_TRY(ul_settings_read_all(&r, text ? text : "", variable, err));
   if (warning && capacity)
     snprintf(warning, capacity, "%s", collected);
   return UL_OK;

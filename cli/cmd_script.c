@@ -84,6 +84,22 @@ static int check_backend(const char *name) {
   return ul_misuse("script", "--backend: there is no '%s'; 'ullage models' lists them", name);
 }
 
+/* The settings choose a backend, too. */
+static int say_approximate(const ul_settings *s, const ul_conf *conf) {
+  ul_model_options o = {.size = sizeof(o), .torch = s->torch, .backend = s->backend};
+  ul_model *model;
+  ul_error err;
+
+  o.settings = conf->text;
+  o.variable = conf->variable;
+  if (ul_model_create(&model, &o, &err) != UL_OK)
+    return ul_misuse("script", "--conf: %s", err.message);
+  if (ul_model_is_approximate(model) && s->verbosity >= 0)
+    ul_say("the driver's pool is not public: its answers are estimates");
+  ul_model_destroy(model);
+  return 0;
+}
+
 /* A release, settings or a backend that no model takes are the caller's mistake, whatever the
  * scripts hold. */
 static int check_model(const ul_settings *s, ul_conf *conf) {
@@ -91,7 +107,9 @@ static int check_model(const ul_settings *s, ul_conf *conf) {
 
   if (!code)
     code = check_backend(s->backend);
-  return code ? code : ul_read_conf(conf, "script", s);
+  if (!code)
+    code = ul_read_conf(conf, "script", s);
+  return code ? code : say_approximate(s, conf);
 }
 
 static int read_memory(const ul_settings *s, uint64_t *out) {

@@ -21,6 +21,7 @@ static void fill_what_if(ul_what_if *w, const ul_attempt *attempt,
   w->first_oom.device_free_known = 0;
   w->first_oom.device_free_bytes = 0;
   w->rejected_events = attempt->calls.rejected;
+  w->approximate = ul_model_is_approximate(attempt->model);
 }
 
 /* The release of the proof, or one with the same rules for this recording: no other answer. */

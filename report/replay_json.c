@@ -158,6 +158,7 @@ void ul_replay_json_what_if(ul_json *json, const ul_device_result *device, int h
     ul_json_null(json);
   }
   ul_member_u64(json, "rejected_events", w->rejected_events);
+  ul_member_bool(json, "approximate", w->approximate);
   ul_json_end_object(json);
 }
 

@@ -39,6 +39,8 @@ static void answer(ul_text *text, const ul_device_result *device) {
   ul_line_add(&line, "; %s", ul_word_count(count, w->driver_calls, "driver call", "driver calls"));
   ul_line_add(&line, ", %s.", ul_word_count(release, w->retries, "retry", "retries"));
   ul_line_add(&line, " Nothing recorded to prove it with.");
+  if (w->approximate)
+    ul_line_add(&line, " An estimate: the rules of this backend are not public.");
   ul_text_wrap(text, 0, 4, line.text);
 }
 

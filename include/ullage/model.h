@@ -97,7 +97,8 @@ typedef struct ul_outcome {
   /* OOM: what out-of-memory observers are told beside segment_bytes. */
   uint64_t limit_bytes;       /* of this process, or the device's total without a limit */
   uint64_t device_free_bytes; /* as cudaMemGetInfo tells */
-  uint8_t preempted; /* OOM by throw_on_cudamalloc_oom: no observer, no count, no trace entry */
+  uint8_t preempted; /* OOM by throw_on_cudamalloc_oom, or of a backend that has none of it: no
+                        observer, no count, no trace entry */
 } ul_outcome;
 
 /* One event's placement, as ul_model_apply_batch tells it. */
@@ -172,6 +173,9 @@ UL_API ul_status ul_model_apply_batch(ul_model *model, const ul_event *events, s
  * string set before its first error. */
 UL_API ul_status ul_model_configure(ul_model *model, const char *settings,
                                     ul_error *err) UL_MUST_USE;
+
+/* Whether the model's backend is approximate (ul_backend.approximate). */
+UL_API int ul_model_is_approximate(const ul_model *model);
 
 /* The text of the exception that the last event's OOM raises in this release, without the part on
  * other processes. Fills at most capacity bytes, zero included; returns the length of the whole

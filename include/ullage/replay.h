@@ -161,6 +161,7 @@ typedef struct ul_what_if {
   uint64_t driver_calls, retries, oom_count;
   ul_oom first_oom;         /* if oom_count */
   uint64_t rejected_events; /* events that had no meaning there, e.g. frees of what did not fit */
+  int approximate;          /* the backend that answered is (ul_backend.approximate) */
 } ul_what_if;
 
 typedef struct ul_device_result {
