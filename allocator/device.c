@@ -12,6 +12,11 @@
 /* First fit keeps ranges apart from segments, as drivers do. */
 #define RANGE_BASE (UINT64_C(1) << 44)
 
+/* The driver gives memory out in units of 2 MiB. */
+static uint64_t charged(uint64_t bytes) {
+  return bytes > UINT64_MAX - 2 * UL_MIB ? UINT64_MAX : ul_round_up(bytes, 2 * UL_MIB);
+}
+
 void ul_device_init(ul_device *device, const ul_model_options *options) {
   memset(device, 0, sizeof(*device));
   device->capacity_bytes = options->device_bytes;
@@ -96,7 +101,7 @@ static void forget_span(ul_device *device, uint64_t address) {
 int ul_device_take(ul_device *device, uint64_t address, uint64_t bytes) {
   const ul_span span = {address, bytes, 0};
 
-  device->used_bytes += bytes;
+  device->used_bytes += charged(bytes);
   if (is_rising(device)) {
     uint64_t *next = next_address(device, address < RANGE_BASE ? FIRST_FIT_BASE : RANGE_BASE);
     if (address + bytes > *next)
@@ -136,17 +141,17 @@ ul_device_answer ul_device_malloc(ul_device *device, uint64_t bytes, uint64_t *a
   const ul_driver_call *recorded = recorded_answer(device, UL_DRIVER_SEGMENT_ALLOC, &refused);
   ul_device_answer answer;
 
-  if (refused || (!device->grants && over_capacity(device, bytes)))
+  if (refused || (!device->grants && over_capacity(device, charged(bytes))))
     return UL_DEVICE_REFUSED;
   if (recorded && recorded->bytes == bytes) {
     device->grant++;
-    device->used_bytes += bytes;
+    device->used_bytes += charged(bytes);
     *address = recorded->address;
     return UL_DEVICE_GRANTED;
   }
   answer = place(device, FIRST_FIT_BASE, bytes, address);
   if (answer == UL_DEVICE_GRANTED)
-    device->used_bytes += bytes;
+    device->used_bytes += charged(bytes);
   return answer;
 }
 
@@ -159,7 +164,7 @@ static void note_release(ul_device *device, int kind, uint64_t address) {
 }
 
 void ul_device_free(ul_device *device, uint64_t address, uint64_t bytes) {
-  device->used_bytes -= bytes;
+  device->used_bytes -= charged(bytes);
   forget_span(device, address);
   note_release(device, UL_DRIVER_SEGMENT_FREE, address);
 }

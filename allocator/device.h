@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The modelled driver of one device: capacity, addresses, and the answers that a recording says it
- * gave. Charges exactly what is asked (all requests are multiples of 2 MiB: allocator-spec 10.2).
- */
+ * gave. Charges whole units of 2 MiB, whatever is asked. */
 #ifndef UL_ALLOCATOR_DEVICE_H
 #define UL_ALLOCATOR_DEVICE_H
 

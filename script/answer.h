@@ -28,7 +28,8 @@ typedef struct ul_answer {
   uint64_t event; /* number of the line among those that are events, from 1 */
   uint64_t line;
   uint16_t device;
-  uint16_t release; /* major * 100 + minor; UINT16_MAX the newest */
+  uint16_t seen_from; /* the device that the lines are about */
+  uint16_t release;   /* major * 100 + minor; UINT16_MAX the newest */
   ul_answer_result result;
   uint64_t address, bytes;
   const ul_driver_call *calls;
@@ -57,6 +58,10 @@ typedef struct ul_printer_ops {
 
 extern const ul_printer_ops ul_printer_text; /* docs/script.md */
 extern const ul_printer_ops ul_printer_json; /* docs/schema/script.schema.json */
+
+/* Lines show addresses from the start of the device that they are about; that of device d lies at
+ * d times this. */
+#define UL_SCRIPT_STRIDE (UINT64_C(1) << 46)
 
 /* Whether the two are mapped or unmapped units that lie side by side: shown as one. */
 int ul_answer_joins(const ul_driver_call *first, uint64_t first_bytes, const ul_driver_call *next);

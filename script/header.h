@@ -10,9 +10,11 @@
 #include "ullage/model.h"
 
 #define UL_SCRIPT_DEVICE_BYTES (UINT64_C(80) << 30) /* where nothing says otherwise */
+enum { UL_SCRIPT_DEVICES = 64 };                    /* at most */
 
 typedef struct ul_script_header {
   uint64_t device_bytes;
+  uint64_t devices; /* 0: as many as the script names */
   ul_stream_events stream_events;
   ul_address_policy address_policy;
   ul_settings_variable variable;

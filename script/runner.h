@@ -5,22 +5,20 @@
 
 #include <stdint.h>
 
-#include "base/idmap.h"
 #include "base/vec.h"
 #include "script/answer.h"
 #include "script/command.h"
 #include "script/header.h"
+#include "script/ids.h"
 #include "script/line.h"
 #include "ullage/model.h"
 #include "ullage/script.h"
 
-enum { UL_SCRIPT_DEVICES = 64, UL_SCRIPT_MESSAGE_BYTES = 4096 };
+enum { UL_SCRIPT_MESSAGE_BYTES = 4096 };
 
 typedef struct ul_script_device {
-  ul_model *model;  /* NULL: the script has not come to it */
-  ul_idmap handles; /* of ids that are allocated */
+  ul_model *model; /* NULL: the script has not come to it */
   uint32_t last_handle;
-  int keeps_ids;        /* a checkpoint may bring freed ones back */
   size_t shown_entries; /* of its history */
 } ul_script_device;
 
@@ -33,17 +31,21 @@ typedef struct ul_runner {
   void *printer_state;
   uint16_t release;
   ul_script_device devices[UL_SCRIPT_DEVICES];
-  unsigned current;    /* device */
-  int configured;      /* conf changed the settings of all devices */
-  int records_history; /* on all devices, a ring of: */
+  ul_script_ids ids;
+  unsigned current;        /* device */
+  uint64_t device_bytes;   /* of each */
+  uint64_t external_bytes; /* others hold on each */
+  int opened;              /* every device that the head counts is there */
+  int configured;          /* conf changed the settings of all devices */
+  int records_history;     /* on all devices, a ring of: */
   uint64_t history_entries;
   UL_VEC(ul_history_entry) history; /* of one device, while it is shown */
   ul_state state;                   /* the same */
   char message[UL_SCRIPT_MESSAGE_BYTES];
 } ul_runner;
 
-/* Makes the model of the current device if it is not there. On failure the line is the one that is
- * to blame. */
+/* Makes the models of the current device and of those that the head counts, if they are not there.
+ * On failure the line is the one that is to blame. */
 ul_status ul_runner_open(ul_runner *runner, ul_error *err) UL_MUST_USE;
 
 /* Does what the command says and prints the answers. */

@@ -28,6 +28,7 @@ static const struct command_row {
     {"pool", "release", UL_SCRIPT_POOL_RELEASE, "k", "pool_release"},
     {"pool", "create", UL_SCRIPT_POOL_CREATE, "k", "pool_create"},
     {"pool", "oom", UL_SCRIPT_POOL_USE_ON_OOM, "k", "pool_use_on_oom"},
+    {"pool", "notoom", UL_SCRIPT_POOL_NOT_ON_OOM, "k", "pool_not_on_oom"},
     {"pool", "nosplit", UL_SCRIPT_POOL_NO_SPLIT, "k", "pool_no_split"},
     {"pool", "custom", UL_SCRIPT_POOL_CUSTOM, "k", "pool_custom"},
     {"cap", "begin", UL_SCRIPT_CAPTURE_BEGIN, "kS", "capture_begin"},
@@ -186,7 +187,7 @@ static const struct command_row *find_row(reader *r, const char **expected) {
   }
   if (with_second)
     *expected = strcmp(with_second->word, "pool") == 0
-                    ? "begin, end, release, create, oom, nosplit or custom"
+                    ? "begin, end, release, create, oom, notoom, nosplit or custom"
                 : strcmp(with_second->word, "cap") == 0 ? "begin, end or release"
                                                         : "on or off";
   return NULL;

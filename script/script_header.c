@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "script/header.h"
 
-typedef enum variable_kind { TOTAL, EVENTS, PLACE, SETTINGS } variable_kind;
+typedef enum variable_kind { TOTAL, DEVICES, EVENTS, PLACE, SETTINGS } variable_kind;
 
 static const struct variable {
   const char *name;
@@ -13,6 +13,7 @@ static const struct variable {
   ul_settings_variable of; /* SETTINGS */
 } variables[] = {
     {"FAKE_TOTAL", TOTAL, UL_SETTINGS_CUDA},
+    {"FAKE_DEVICES", DEVICES, UL_SETTINGS_CUDA},
     {"FAKE_EVENTS", EVENTS, UL_SETTINGS_CUDA},
     {"FAKE_PLACE", PLACE, UL_SETTINGS_CUDA},
     {"PYTORCH_CUDA_ALLOC_CONF", SETTINGS, UL_SETTINGS_CUDA},
@@ -20,7 +21,7 @@ static const struct variable {
     {"PYTORCH_ALLOC_CONF", SETTINGS, UL_SETTINGS_ANY},
 };
 
-static const char known_names[] = "FAKE_TOTAL=, FAKE_EVENTS=, FAKE_PLACE=, "
+static const char known_names[] = "FAKE_TOTAL=, FAKE_DEVICES=, FAKE_EVENTS=, FAKE_PLACE=, "
                                   "PYTORCH_CUDA_ALLOC_CONF=, PYTORCH_HIP_ALLOC_CONF= or "
                                   "PYTORCH_ALLOC_CONF=";
 
@@ -61,7 +62,7 @@ static size_t value_size(const char *value) {
   return strlen(value);
 }
 
-static int parse_bytes(uint64_t *out, const char *value, size_t size) {
+static int parse_number(uint64_t *out, const char *value, size_t size) {
   uint64_t sum = 0;
   size_t i;
 
@@ -104,9 +105,14 @@ static ul_status set(ul_script_header *header, const struct variable *variable, 
 
   switch (variable->kind) {
   case TOTAL:
-    if (parse_bytes(&header->device_bytes, value, size))
+    if (parse_number(&header->device_bytes, value, size))
       return UL_OK;
     expected = "a number of bytes from 1 to 18446744073709551615";
+    break;
+  case DEVICES:
+    if (parse_number(&header->devices, value, size) && header->devices <= UL_SCRIPT_DEVICES)
+      return UL_OK;
+    expected = "a number of devices from 1 to 64";
     break;
   case EVENTS:
     header->stream_events =

@@ -6,47 +6,6 @@
 #include "script/form.h"
 #include "script/runner.h"
 
-/* ---- devices ---- */
-
-ul_status ul_runner_open(ul_runner *r, ul_error *err) {
-  const ul_script_options *o = r->options;
-  const ul_script_header *h = &r->header;
-  ul_script_device *d = &r->devices[r->current];
-  ul_model_options options = {.size = sizeof(options)};
-  ul_status status;
-
-  if (d->model)
-    return UL_OK;
-  r->release = ul_script_release(o->torch);
-  options.backend = o->backend;
-  options.torch = o->torch;
-  options.settings = o->settings ? o->settings : h->settings;
-  options.variable = o->settings ? o->settings_variable : h->variable;
-  options.device_bytes = o->device_bytes ? o->device_bytes : h->device_bytes;
-  options.address_policy = o->has_address_policy ? o->address_policy : h->address_policy;
-  options.seed = o->seed;
-  options.stream_events = h->stream_events;
-  options.every_call = 1;
-  options.checked = o->checked;
-  status = ul_model_create(&d->model, &options, err);
-  if (status == UL_E_SETTING && !o->settings && h->settings)
-    r->lines.number = h->settings_line;
-  if (status == UL_OK && r->records_history)
-    status = ul_model_record_history(d->model, 1, r->history_entries, err);
-  return status;
-}
-
-void ul_runner_release(ul_runner *r) {
-  size_t i;
-
-  for (i = 0; i < UL_SCRIPT_DEVICES; i++) {
-    ul_model_destroy(r->devices[i].model);
-    ul_idmap_release(&r->devices[i].handles);
-  }
-  ul_script_header_release(&r->header);
-  UL_VEC_RELEASE(&r->history);
-}
-
 /* ---- answers ---- */
 
 static ul_answer answer_of(const ul_runner *r, unsigned device, const ul_script_command *c) {
@@ -55,6 +14,7 @@ static ul_answer answer_of(const ul_runner *r, unsigned device, const ul_script_
   a.event = r->result.events;
   a.line = r->lines.number;
   a.device = (uint16_t)device;
+  a.seen_from = (uint16_t)r->current;
   a.release = r->release;
   return a;
 }
@@ -86,10 +46,11 @@ static const char *message_of(ul_runner *r, const ul_model *model) {
   return ul_model_message(model, r->message, sizeof(r->message)) ? r->message : NULL;
 }
 
-static ul_status apply(ul_runner *r, ul_answer *a, const ul_event *event, ul_error *err) {
+static ul_status apply(ul_runner *r, ul_answer *a, ul_event *event, ul_error *err) {
   ul_model *model = r->devices[a->device].model;
   ul_outcome o;
 
+  event->device = a->device;
   UL_TRY(ul_model_apply(model, event, NULL, &o, err));
   a->calls = o.calls;
   a->call_count = o.call_count;
@@ -106,7 +67,8 @@ static ul_status apply(ul_runner *r, ul_answer *a, const ul_event *event, ul_err
   case UL_OUTCOME_OOM:
     a->result = UL_ANSWER_OOM;
     a->message = message_of(r, model);
-    a->observed = !o.preempted;
+    a->observed =
+        !o.preempted && (!a->device || ul_script_has(r->release, UL_SCRIPT_FORM_HISTORY_OF_ALL));
     a->segment_bytes = o.segment_bytes;
     a->limit_bytes = o.limit_bytes;
     a->free_bytes = o.device_free_bytes;
@@ -128,7 +90,7 @@ static ul_status allocate(ul_runner *r, ul_answer *a, const ul_script_command *c
   ul_script_device *d = &r->devices[a->device];
   ul_event event = {.kind = UL_EVENT_ALLOC, .bytes = c->bytes};
 
-  if (!d->keeps_ids && ul_idmap_get(&d->handles, c->id))
+  if (ul_script_ids_find(&r->ids, c->id))
     return ul_script_fail(err, &r->lines, UL_E_MALFORMED,
                           "expected an id that is not allocated, found %" PRIu64, c->id);
   if (d->last_handle == UINT32_MAX)
@@ -147,7 +109,7 @@ static ul_status allocate(ul_runner *r, ul_answer *a, const ul_script_command *c
   if (a->result != UL_ANSWER_SERVED)
     return UL_OK;
   d->last_handle++;
-  if (!ul_idmap_set(&d->handles, c->id, d->last_handle))
+  if (!ul_script_ids_add(&r->ids, c->id, a->device, d->last_handle))
     return ul_fail_nomem(err, "the ids of the script");
   return UL_OK;
 }
@@ -159,19 +121,21 @@ static ul_status allocate_at(ul_runner *r, ul_answer *a, const ul_script_command
   return missing(a, "unknown at");
 }
 
-/* Nothing where the allocation had failed. */
+/* Nothing where the allocation had failed. It may be on another device than the lines are about. */
 static ul_status use(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
-  ul_script_device *d = &r->devices[a->device];
+  const ul_script_id *named = ul_script_ids_find(&r->ids, c->id);
   ul_event event = {.kind = UL_EVENT_FREE};
 
-  event.handle = ul_idmap_get(&d->handles, c->id);
-  if (!event.handle)
+  if (!named)
     return UL_OK;
+  a->device = (uint16_t)named->device;
+  a->model = r->devices[a->device].model;
+  event.handle = named->handle;
   if (c->kind == UL_SCRIPT_STREAM_USE) {
     event.kind = UL_EVENT_STREAM_USE;
     event.stream = c->stream == UL_STREAM_ALL ? 0 : c->stream;
-  } else if (!d->keeps_ids) {
-    ul_idmap_remove(&d->handles, c->id);
+  } else {
+    ul_script_ids_remove(&r->ids, c->id);
   }
   return apply(r, a, &event, err);
 }
@@ -211,9 +175,10 @@ static ul_status pool(ul_runner *r, ul_answer *a, const ul_script_command *c, ul
                                      "unsupported oom"},
       [UL_SCRIPT_POOL_NO_SPLIT] = {UL_EVENT_POOL_NO_SPLIT, 0, UL_SCRIPT_FORM_POOL_NO_SPLIT,
                                    "unsupported nosplit"},
-      [UL_SCRIPT_POOL_CUSTOM] = {UL_EVENT_POOL_CUSTOM, 0, UL_SCRIPT_FORM_COUNT, NULL},
-      [UL_SCRIPT_CHECKPOINT] = {UL_EVENT_POOL_CHECKPOINT, 0, UL_SCRIPT_FORM_COUNT, NULL},
-      [UL_SCRIPT_RESTORE] = {UL_EVENT_POOL_RESTORE, 0, UL_SCRIPT_FORM_COUNT, NULL},
+      [UL_SCRIPT_POOL_CUSTOM] = {UL_EVENT_POOL_CUSTOM, 0, UL_SCRIPT_FORM_POOL_CUSTOM,
+                                 "unsupported custom"},
+      [UL_SCRIPT_POOL_NOT_ON_OOM] = {UL_EVENT_POOL_NOT_ON_OOM, 0, UL_SCRIPT_FORM_POOL_NOT_ON_OOM,
+                                     "unsupported notoom"},
   };
   ul_event event = {.kind = kinds[c->kind].event, .pool = c->pool, .handle = c->number};
 
@@ -221,9 +186,39 @@ static ul_status pool(ul_runner *r, ul_answer *a, const ul_script_command *c, ul
     return missing(a, kinds[c->kind].missing);
   if (kinds[c->kind].routes)
     route(r, c, &event);
-  if (c->kind == UL_SCRIPT_CHECKPOINT)
-    r->devices[a->device].keeps_ids = 1;
   return apply(r, a, &event, err);
+}
+
+static ul_status checkpoint(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  ul_event event = {.kind = UL_EVENT_POOL_CHECKPOINT, .pool = c->pool, .handle = c->number};
+
+  if (!ul_script_has(r->release, UL_SCRIPT_FORM_CHECKPOINT))
+    return missing(a, "unknown ckpt");
+  UL_TRY(apply(r, a, &event, err));
+  return a->result == UL_ANSWER_DONE
+             ? ul_script_ids_keep(&r->ids, c->number, c->pool, a->device, err)
+             : UL_OK;
+}
+
+/* Nothing where no state was kept under the number. The state says of which pool it is. */
+static ul_status restore(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
+  const ul_script_checkpoint *kept = ul_script_ids_kept(&r->ids, c->number);
+  ul_event event = {.kind = UL_EVENT_POOL_RESTORE, .handle = c->number};
+
+  if (!ul_script_has(r->release, UL_SCRIPT_FORM_CHECKPOINT))
+    return missing(a, "unknown restore");
+  if (!kept)
+    return UL_OK;
+  if (kept->device != a->device)
+    return refuse(a, "a checkpoint of another device");
+  event.pool = kept->pool;
+  UL_TRY(apply(r, a, &event, err));
+  if (a->result != UL_ANSWER_DONE)
+    return UL_OK;
+  UL_TRY(ul_model_state(r->devices[a->device].model, &r->state, err));
+  return ul_script_ids_restore(&r->ids, kept, &r->state)
+             ? UL_OK
+             : ul_fail_nomem(err, "the ids of the script");
 }
 
 /* ---- settings and the environment ---- */
@@ -243,9 +238,11 @@ static ul_status environment(ul_runner *r, ul_answer *a, const ul_script_command
 
   switch (c->kind) {
   case UL_SCRIPT_EXTERNAL:
+    r->external_bytes = c->bytes;
     event.kind = UL_EVENT_EXTERNAL_BYTES;
     break;
   case UL_SCRIPT_TOTAL:
+    r->device_bytes = c->bytes;
     event.kind = UL_EVENT_DEVICE_BYTES;
     break;
   case UL_SCRIPT_SYNC:
@@ -295,6 +292,18 @@ static ul_status record_history(ul_runner *r, ul_answer *a, const ul_script_comm
                                  r->history_entries, err);
 }
 
+/* A snapshot is one of every device, and each history notes it. That of the device shown is taken
+ * last: it stays in r->state. */
+static ul_status take_snapshot(ul_runner *r, unsigned shown, ul_error *err) {
+  unsigned device;
+
+  for (device = 0; device < UL_SCRIPT_DEVICES; device++) {
+    if (device != shown && r->devices[device].model)
+      UL_TRY(ul_model_snapshot(r->devices[device].model, &r->state, err));
+  }
+  return ul_model_snapshot(r->devices[shown].model, &r->state, err);
+}
+
 static ul_status show_history(ul_runner *r, ul_answer *a, const ul_script_command *c,
                               ul_error *err) {
   ul_script_device *d = &r->devices[a->device];
@@ -313,7 +322,7 @@ static ul_status show_history(ul_runner *r, ul_answer *a, const ul_script_comman
     a->history_count = entries - d->shown_entries;
   }
   d->shown_entries = entries;
-  return ul_model_snapshot(d->model, &r->state, err); /* which the history notes */
+  return take_snapshot(r, a->device, err);
 }
 
 static ul_status show_snapshot(ul_runner *r, ul_answer *a, const ul_script_command *c,
@@ -321,7 +330,7 @@ static ul_status show_snapshot(ul_runner *r, ul_answer *a, const ul_script_comma
   (void)c;
   if (!(r->options->sections & (UL_SCRIPT_SNAP | UL_SCRIPT_TRACE)))
     return UL_OK;
-  UL_TRY(ul_model_snapshot(r->devices[a->device].model, &r->state, err));
+  UL_TRY(take_snapshot(r, a->device, err));
   a->state = &r->state;
   return UL_OK;
 }
@@ -329,14 +338,18 @@ static ul_status show_snapshot(ul_runner *r, ul_answer *a, const ul_script_comma
 /* ---- one line ---- */
 
 static ul_status select_device(ul_runner *r, const ul_script_command *c, ul_error *err) {
-  if (c->number >= UL_SCRIPT_DEVICES)
+  const uint64_t count = r->header.devices ? r->header.devices : UL_SCRIPT_DEVICES;
+
+  if (c->number >= count)
     return ul_script_fail(err, &r->lines, UL_E_MALFORMED,
-                          "expected a device from 0 to %d, found %" PRIu64, UL_SCRIPT_DEVICES - 1,
+                          "expected a device from 0 to %" PRIu64 ", found %" PRIu64, count - 1,
                           c->number);
   r->current = (unsigned)c->number;
   if (r->configured && !r->devices[r->current].model)
     return ul_script_fail(err, &r->lines, UL_E_MALFORMED,
-                          "expected device %u before the first conf, found it after", r->current);
+                          "expected device %u before the first conf, or '# env FAKE_DEVICES=%u' "
+                          "before the first event",
+                          r->current, r->current + 1);
   return ul_runner_open(r, err);
 }
 
@@ -359,73 +372,99 @@ static ul_status show_stats(ul_runner *r, ul_answer *a, const ul_script_command 
   return UL_OK;
 }
 
+/* The driver gives memory out in whole units; a release's segments need not be. */
 static ul_status show_used(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
-  (void)c, (void)err;
+  const uint64_t unit = UINT64_C(2) << 20;
+  uint32_t i;
+
+  (void)c;
+  UL_TRY(ul_model_state(r->devices[a->device].model, &r->state, err));
   a->shows_used = 1;
-  a->used_bytes = ul_model_totals(r->devices[a->device].model)->reserved_bytes;
+  for (i = 0; i < r->state.segment_count; i++)
+    a->used_bytes += (r->state.segments[i].bytes + unit - 1) / unit * unit;
   return UL_OK;
 }
 
 typedef ul_status take_step(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err);
 
-/* for_all: asked of the process, and so of every device. */
+typedef enum reach {
+  ONE,         /* asked of a device */
+  HISTORY,     /* of one device through 2.0, of the process from then on */
+  EACH,        /* asked of the process, and so of every device; an error is raised once */
+  UNTIL_ERROR, /* the same, and an error ends it */
+} reach;
+
 static const struct {
   take_step *take;
-  int for_all;
+  reach reach;
 } steps[] = {
-    [UL_SCRIPT_ALLOC] = {allocate, 0},
-    [UL_SCRIPT_ALLOC_AT] = {allocate_at, 0},
-    [UL_SCRIPT_FREE] = {use, 0},
-    [UL_SCRIPT_STREAM_USE] = {use, 0},
-    [UL_SCRIPT_SYNC] = {environment, 1},
-    [UL_SCRIPT_EMPTY_CACHE] = {environment, 1},
-    [UL_SCRIPT_FRACTION] = {fraction, 0},
-    [UL_SCRIPT_EXTERNAL] = {environment, 0},
-    [UL_SCRIPT_TOTAL] = {environment, 0},
-    [UL_SCRIPT_POOL_BEGIN] = {pool, 0},
-    [UL_SCRIPT_POOL_END] = {pool, 0},
-    [UL_SCRIPT_CAPTURE_BEGIN] = {pool, 0},
-    [UL_SCRIPT_CAPTURE_END] = {pool, 0},
-    [UL_SCRIPT_POOL_RELEASE] = {pool, 0},
-    [UL_SCRIPT_POOL_CREATE] = {pool, 0},
-    [UL_SCRIPT_POOL_USE_ON_OOM] = {pool, 0},
-    [UL_SCRIPT_POOL_NO_SPLIT] = {pool, 0},
-    [UL_SCRIPT_POOL_CUSTOM] = {pool, 0},
-    [UL_SCRIPT_CHECKPOINT] = {pool, 0},
-    [UL_SCRIPT_RESTORE] = {pool, 0},
-    [UL_SCRIPT_DEVICE] = {NULL, 0}, /* nothing is asked of the device */
-    [UL_SCRIPT_CONFIGURE] = {configure, 1},
-    [UL_SCRIPT_HISTORY_ON] = {record_history, 1},
-    [UL_SCRIPT_HISTORY_OFF] = {record_history, 1},
-    [UL_SCRIPT_RESET_PEAK] = {reset_peak, 0},
-    [UL_SCRIPT_RESET_ACCUMULATED] = {reset_accumulated, 0},
-    [UL_SCRIPT_SHOW_STATS] = {show_stats, 0},
-    [UL_SCRIPT_SHOW_SNAPSHOT] = {show_snapshot, 0},
-    [UL_SCRIPT_SHOW_TRACE] = {show_history, 0},
-    [UL_SCRIPT_SHOW_USED] = {show_used, 0},
+    [UL_SCRIPT_ALLOC] = {allocate, ONE},
+    [UL_SCRIPT_ALLOC_AT] = {allocate_at, ONE},
+    [UL_SCRIPT_FREE] = {use, ONE},
+    [UL_SCRIPT_STREAM_USE] = {use, ONE},
+    [UL_SCRIPT_SYNC] = {environment, EACH},
+    [UL_SCRIPT_EMPTY_CACHE] = {environment, UNTIL_ERROR},
+    [UL_SCRIPT_FRACTION] = {fraction, ONE},
+    [UL_SCRIPT_EXTERNAL] = {environment, EACH},
+    [UL_SCRIPT_TOTAL] = {environment, EACH},
+    [UL_SCRIPT_POOL_BEGIN] = {pool, ONE},
+    [UL_SCRIPT_POOL_END] = {pool, ONE},
+    [UL_SCRIPT_CAPTURE_BEGIN] = {pool, ONE},
+    [UL_SCRIPT_CAPTURE_END] = {pool, ONE},
+    [UL_SCRIPT_POOL_RELEASE] = {pool, ONE},
+    [UL_SCRIPT_POOL_CREATE] = {pool, ONE},
+    [UL_SCRIPT_POOL_USE_ON_OOM] = {pool, ONE},
+    [UL_SCRIPT_POOL_NOT_ON_OOM] = {pool, ONE},
+    [UL_SCRIPT_POOL_NO_SPLIT] = {pool, ONE},
+    [UL_SCRIPT_POOL_CUSTOM] = {pool, ONE},
+    [UL_SCRIPT_CHECKPOINT] = {checkpoint, ONE},
+    [UL_SCRIPT_RESTORE] = {restore, ONE},
+    [UL_SCRIPT_DEVICE] = {NULL, ONE}, /* nothing is asked of the device */
+    [UL_SCRIPT_CONFIGURE] = {configure, EACH},
+    [UL_SCRIPT_HISTORY_ON] = {record_history, HISTORY},
+    [UL_SCRIPT_HISTORY_OFF] = {record_history, HISTORY},
+    [UL_SCRIPT_RESET_PEAK] = {reset_peak, ONE},
+    [UL_SCRIPT_RESET_ACCUMULATED] = {reset_accumulated, ONE},
+    [UL_SCRIPT_SHOW_STATS] = {show_stats, ONE},
+    [UL_SCRIPT_SHOW_SNAPSHOT] = {show_snapshot, ONE},
+    [UL_SCRIPT_SHOW_TRACE] = {show_history, ONE},
+    [UL_SCRIPT_SHOW_USED] = {show_used, ONE},
 };
 
-static ul_status step_device(ul_runner *r, unsigned device, const ul_script_command *c,
-                             ul_error *err) {
+/* silent: an error was shown already. */
+static ul_status step_device(ul_runner *r, unsigned device, const ul_script_command *c, int silent,
+                             ul_answer_result *result, ul_error *err) {
   ul_answer a = answer_of(r, device, c);
 
   UL_TRY(steps[c->kind].take(r, &a, c, err));
+  *result = a.result;
+  if (silent && a.result == UL_ANSWER_ERROR) {
+    a.result = UL_ANSWER_DONE;
+    a.message = NULL;
+  }
   count(r, &a);
   r->printer->answer(r->printer_state, &a);
   return UL_OK;
 }
 
 static ul_status step(ul_runner *r, const ul_script_command *c, ul_error *err) {
+  ul_answer_result result;
   unsigned device;
+  int failed = 0;
 
   if (c->kind == UL_SCRIPT_DEVICE)
     return select_device(r, c, err);
   UL_TRY(ul_runner_open(r, err));
-  if (!steps[c->kind].for_all)
-    return step_device(r, r->current, c, err);
-  for (device = 0; device < UL_SCRIPT_DEVICES; device++) {
-    if (r->devices[device].model)
-      UL_TRY(step_device(r, device, c, err));
+  if (steps[c->kind].reach == ONE || (steps[c->kind].reach == HISTORY &&
+                                      !ul_script_has(r->release, UL_SCRIPT_FORM_HISTORY_OF_ALL)))
+    return step_device(r, r->current, c, 0, &result, err);
+  for (device = 0; device < UL_SCRIPT_DEVICES && !r->result.broken_line; device++) {
+    if (!r->devices[device].model)
+      continue;
+    UL_TRY(step_device(r, device, c, failed, &result, err));
+    failed |= result == UL_ANSWER_ERROR;
+    if (failed && steps[c->kind].reach == UNTIL_ERROR)
+      break;
   }
   return UL_OK;
 }

@@ -10,6 +10,8 @@
 #include "script/answer.h"
 #include "script/form.h"
 
+#define UNIT_BYTES (UINT64_C(2) << 20)
+
 enum { BUFFER_BYTES = 64 * 1024, LONGEST_LINE = 2048, MESSAGE_BYTES = 900, STATS = 256 };
 
 typedef struct printer {
@@ -55,6 +57,7 @@ static void print_calls(printer *p, const ul_answer *a) {
       [UL_DRIVER_RANGE_RESERVE] = 'V', [UL_DRIVER_RANGE_RELEASE] = 'W',
       [UL_DRIVER_ALLOC_REFUSED] = 'm', [UL_DRIVER_MAP_REFUSED] = 'p',
   };
+  const uint64_t away = ((uint64_t)a->device - a->seen_from) * UL_SCRIPT_STRIDE; /* may wrap */
   uint32_t i, next;
 
   for (i = 0; i < a->call_count; i = next) {
@@ -63,10 +66,13 @@ static void print_calls(printer *p, const ul_answer *a) {
     uint64_t bytes = c->bytes;
     for (next = i + 1; next < a->call_count && ul_answer_joins(c, bytes, &a->calls[next]); next++)
       bytes += a->calls[next].bytes;
+    if (letter == 'F') /* asked for any size, the driver gives and takes whole units */
+      bytes = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
     if (letter == 'm' || letter == 'p')
       put(p, "D %" PRIu64 " %c - %" PRIu64 "\n", a->event, letter, bytes);
     else
-      put(p, "D %" PRIu64 " %c %" PRIx64 " %" PRIu64 "\n", a->event, letter, c->address, bytes);
+      put(p, "D %" PRIu64 " %c %" PRIx64 " %" PRIu64 "\n", a->event, letter, c->address + away,
+          bytes);
   }
 }
 

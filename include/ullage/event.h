@@ -15,24 +15,24 @@
 
 /* Values are stable. */
 typedef enum ul_event_kind {
-  UL_EVENT_OBSERVED = 0,    /* asks nothing: the entry is an observation of its own */
-  UL_EVENT_ALLOC = 1,       /* bytes on stream from pool; handle names the allocation from now on */
-  UL_EVENT_FREE = 2,        /* the program let go of handle */
-  UL_EVENT_COMPLETE = 3,    /* environment: the streams that used handle have passed its free */
-  UL_EVENT_STREAM_USE = 4,  /* record_stream: handle is used on stream, other than its own */
+  UL_EVENT_OBSERVED = 0,   /* asks nothing: the entry is an observation of its own */
+  UL_EVENT_ALLOC = 1,      /* bytes on stream from pool; handle names the allocation from now on */
+  UL_EVENT_FREE = 2,       /* the program let go of handle */
+  UL_EVENT_COMPLETE = 3,   /* environment: the streams that used handle have passed its free */
+  UL_EVENT_STREAM_USE = 4, /* record_stream: handle is used on stream, other than its own */
   UL_EVENT_SYNC = 5, /* environment: stream (UL_STREAM_ALL: every one) has passed all its work */
-  UL_EVENT_EMPTY_CACHE = 6, /* torch.cuda.empty_cache() */
-  UL_EVENT_POOL_BEGIN = 7,  /* requests on stream (or UL_STREAM_ALL) go to pool from now on */
-  UL_EVENT_POOL_END = 8,    /* end of that */
-  UL_EVENT_POOL_RELEASE = 9, /* one use of pool given up; at none its memory may be released */
+  UL_EVENT_EMPTY_CACHE = 6,    /* torch.cuda.empty_cache() */
+  UL_EVENT_POOL_BEGIN = 7,     /* requests on stream (or UL_STREAM_ALL) go to pool from now on */
+  UL_EVENT_POOL_END = 8,       /* end of that */
+  UL_EVENT_POOL_RELEASE = 9,   /* one use of pool given up; at none its memory may be released */
   UL_EVENT_CAPTURE_BEGIN = 10, /* as POOL_BEGIN, and a graph is captured meanwhile */
   UL_EVENT_CAPTURE_END = 11,
   UL_EVENT_SET_CONF = 12, /* settings changed; handle is the index of the settings string. Models
                              take the string itself: ul_model_configure */
-  UL_EVENT_SET_FRACTION = 13,   /* per-process limit set to bytes */
-  UL_EVENT_EXTERNAL_BYTES = 14, /* environment: others hold bytes of the device from now on */
-  UL_EVENT_MARK = 15,           /* a name given to this moment; see ul_mark */
-  UL_EVENT_POOL_CREATE = 16,    /* pool comes to be with one use, or gains one */
+  UL_EVENT_SET_FRACTION = 13,    /* per-process limit set to bytes */
+  UL_EVENT_EXTERNAL_BYTES = 14,  /* environment: others hold bytes of the device from now on */
+  UL_EVENT_MARK = 15,            /* a name given to this moment; see ul_mark */
+  UL_EVENT_POOL_CREATE = 16,     /* pool comes to be with one use, or gains one */
   UL_EVENT_POOL_USE_ON_OOM = 17, /* MemPool(use_on_oom=True): a last resort for other requests */
   UL_EVENT_POOL_NO_SPLIT = 18,   /* MemPool(no_split=True): one request to a segment */
   UL_EVENT_POOL_CUSTOM = 19,     /* MemPool(allocator): the pool has an allocator of its own */
@@ -40,6 +40,7 @@ typedef enum ul_event_kind {
   UL_EVENT_POOL_CHECKPOINT = 21, /* the state of pool is kept under the number in handle */
   UL_EVENT_POOL_RESTORE = 22,    /* and brought back */
   UL_EVENT_DEVICE_BYTES = 23,    /* environment: the device has bytes from now on */
+  UL_EVENT_POOL_NOT_ON_OOM = 24, /* the last resort is none any more */
   UL_EVENT_KIND_COUNT
 } ul_event_kind;
 

@@ -18,9 +18,9 @@ typedef struct ul_model ul_model;
 
 /* Where a modelled driver puts segments that no recording places. */
 typedef enum ul_address_policy {
-  UL_ADDRESS_RISING = 0,    /* each above all earlier ones, never reused */
-  UL_ADDRESS_FIRST_FIT = 1, /* lowest free address that fits */
-  UL_ADDRESS_RANDOM = 2,    /* any free one, the same for the same seed: for intervals */
+  UL_ADDRESS_RISING = 0,       /* each above all earlier ones, never reused */
+  UL_ADDRESS_FIRST_FIT = 1,    /* lowest free address that fits */
+  UL_ADDRESS_RANDOM = 2,       /* any free one, the same for the same seed: for intervals */
   UL_ADDRESS_RISING_APART = 3, /* as RISING, segments from 0 on and ranges from 2^44 on */
 } ul_address_policy;
 

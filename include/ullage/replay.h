@@ -25,10 +25,10 @@ typedef struct ul_replay_options {
   /* The release of the as-recorded replay, which is proved. */
   const char *torch; /* NULL: every rule set the file's keys allow is tried */
   /* What-if: any of these that differs from the recording adds a second replay, without proof. */
-  const char *settings;      /* NULL: as recorded, or the defaults */
-  uint64_t memory_bytes;     /* device capacity of the what-if; 0: unlimited */
-  uint64_t external_bytes;   /* of it, held by context and others */
-  const char *what_if_torch; /* NULL: same as the as-recorded replay */
+  const char *settings;                   /* NULL: as recorded, or the defaults */
+  uint64_t memory_bytes;                  /* device capacity of the what-if; 0: unlimited */
+  uint64_t external_bytes;                /* of it, held by context and others */
+  const char *what_if_torch;              /* NULL: same as the as-recorded replay */
   ul_settings_variable settings_variable; /* that settings are given in */
   /* Selection of what is reported; the whole history is always replayed. */
   int has_device;

@@ -33,14 +33,14 @@ enum {
 /* Zero is "as the script says" in every field, and the harness's own defaults where the script says
  * nothing: 80 GiB, addresses first fit, stream events over at once. */
 typedef struct ul_script_options {
-  size_t size;            /* sizeof(ul_script_options), as the caller knows it */
-  const char *name;       /* of the script, for messages; NULL: "script" */
-  const char *torch;      /* as in ul_model_options; scripts do not name a release */
-  const char *settings;   /* NULL: as the script says */
+  size_t size;          /* sizeof(ul_script_options), as the caller knows it */
+  const char *name;     /* of the script, for messages; NULL: "script" */
+  const char *torch;    /* as in ul_model_options; scripts do not name a release */
+  const char *settings; /* NULL: as the script says */
   ul_settings_variable settings_variable; /* that settings are given in */
-  const char *backend;    /* as in ul_model_options */
-  uint64_t device_bytes;  /* 0: as the script says */
-  int has_address_policy; /* address_policy is given */
+  const char *backend;                    /* as in ul_model_options */
+  uint64_t device_bytes;                  /* 0: as the script says */
+  int has_address_policy;                 /* address_policy is given */
   ul_address_policy address_policy;
   uint64_t seed;     /* of UL_ADDRESS_RANDOM */
   int checked;       /* check every invariant after each event: UL_E_STATE */

@@ -35,6 +35,7 @@ static ul_error err;
 static ul_script_options plain(void) {
   ul_script_options options = {.size = sizeof(options), .torch = "2.9"};
 
+  options.backend = "naive"; /* what the runner does is the same for all */
   options.sections = UL_SCRIPT_PLACE;
   options.write = take;
   options.write_arg = &answer;
@@ -75,9 +76,10 @@ Test(script, refuses_what_is_no_command) {
   expect_refusal("a 1 2\n\n aa 1 2", UL_E_MALFORMED, want);
   snprintf(want, sizeof(want), "script:1: %s'1234567890123456789012345678901234567890...'", words);
   expect_refusal("12345678901234567890123456789012345678901 5", UL_E_MALFORMED, want);
-  expect_refusal("pool make 1", UL_E_MALFORMED,
-                 "script:1: expected begin, end, release, create, oom, nosplit or custom, found "
-                 "'make'");
+  expect_refusal(
+      "pool make 1", UL_E_MALFORMED,
+      "script:1: expected begin, end, release, create, oom, notoom, nosplit or custom, found "
+      "'make'");
   expect_refusal("cap nosplit 1", UL_E_MALFORMED,
                  "script:1: expected begin, end or release, found 'nosplit'");
   expect_refusal("hist", UL_E_MALFORMED, "script:1: expected on or off, found the end of the line");
@@ -160,7 +162,7 @@ Test(script, reads_more_than_a_window) {
 Test(script, takes_the_environment_from_its_head) {
   /* 2 MiB: the segment of another stream does not fit. */
   expect("# env FAKE_TOTAL=2097152\na 1 1048576\na 2 512 1\n",
-         "D 1 M 0 2097152\nA 1 1 0 1048576\nO 2 2\n");
+         "D 1 M 0 2097152\nA 1 1 0 1048576\nD 2 m - 2097152\nD 2 m - 2097152\nO 2 2\n");
   /* The address space that the first segment gives back: taken again, or never. */
   expect("a 1 1\nf 1\ne\na 2 1\n",
          "D 1 M 0 2097152\nA 1 1 0 512\nD 3 F 0 2097152\nD 4 M 0 2097152\nA 4 2 0 512\n");
@@ -170,7 +172,7 @@ Test(script, takes_the_environment_from_its_head) {
   expect("# env FAKE_TOTAL=10000000 PYTORCH_CUDA_ALLOC_CONF=roundup_power2_divisions:4\na 1 1300",
          "D 1 M 0 2097152\nA 1 1 0 1536\n");
   expect_refusal("# env FAKE_SIZE=5\n", UL_E_MALFORMED,
-                 "script:1: expected FAKE_TOTAL=, FAKE_EVENTS=, FAKE_PLACE=, "
+                 "script:1: expected FAKE_TOTAL=, FAKE_DEVICES=, FAKE_EVENTS=, FAKE_PLACE=, "
                  "PYTORCH_CUDA_ALLOC_CONF=, PYTORCH_HIP_ALLOC_CONF= or PYTORCH_ALLOC_CONF=, found "
                  "'FAKE_SIZE=5'");
   expect_refusal("# env FAKE_TOTAL=5x\n", UL_E_MALFORMED,
@@ -217,11 +219,40 @@ Test(script, says_where_settings_stand) {
   cr_expect(eq(int, strncmp(err.message, "script:2: ", 10), 0), "%s", err.message);
 }
 
-/* Devices know nothing of each other, and empty_cache is asked of all of them. */
+/* Answers of the library of 2.9.1 on two pretend devices. Each has memory of its own; ids are the
+ * program's, and name their allocation whatever device the lines are about; empty_cache and
+ * snapshots are of every device. Device 1 lies 2^46 behind device 0. */
 Test(script, keeps_devices_apart) {
-  expect("a 1 1\ndev 3\na 1 1\nf 1\ndev 0\nf 1\na 1 1\nf 1\ne\n",
-         "D 1 M 0 2097152\nA 1 1 0 512\nD 3 M 0 2097152\nA 3 1 0 512\nA 7 1 0 512\n"
-         "D 9 F 0 2097152\nD 9 F 0 2097152\n");
+  expect("# env FAKE_DEVICES=2\na 1 1\ndev 1\na 2 1\nf 1\nf 2\na 3 1\nf 3\ne\n",
+         "D 1 M 0 2097152\nA 1 1 0 512\nD 3 M 0 2097152\nA 3 2 0 512\nA 6 3 0 512\n"
+         "D 8 F ffffc00000000000 2097152\nD 8 F 0 2097152\n");
+  expect("# env FAKE_DEVICES=2\na 1 1\ndev 1\na 2 1\ndev 0\nf 1\nf 2\ne\nused\n",
+         "D 1 M 0 2097152\nA 1 1 0 512\nD 3 M 0 2097152\nA 3 2 0 512\nD 7 F 0 2097152\n"
+         "D 7 F 400000000000 2097152\nU 8 0\n");
+}
+
+/* Size and foreign memory are those of every device, also of one that the script comes to later. */
+Test(script, gives_every_device_one_size) {
+  expect("total 4194304\next 2097152\na 1 1\ndev 1\na 2 1\na 3 1 1\n",
+         "D 3 M 0 2097152\nA 3 1 0 512\nD 5 M 0 2097152\nA 5 2 0 512\nD 6 m - 2097152\n"
+         "D 6 m - 2097152\nO 6 3\n");
+}
+
+/* Observers are told, and an error is raised, once. */
+Test(script, raises_an_error_of_all_devices_once) {
+  expect("# env FAKE_DEVICES=3\na 1 1\nconf nonsense:1\na 2 1\n",
+         "D 1 M 0 2097152\nA 1 1 0 512\nX 2 error\nA 3 2 200 512\n");
+  cr_expect(eq(u64, result.errors, 1));
+}
+
+Test(script, refuses_devices_that_are_not_there) {
+  expect_refusal("# env FAKE_DEVICES=2\ndev 2\n", UL_E_MALFORMED,
+                 "script:2: expected a device from 0 to 1, found 2");
+  expect_refusal("# env FAKE_DEVICES=65\n", UL_E_MALFORMED,
+                 "script:1: FAKE_DEVICES: expected a number of devices from 1 to 64, found '65'");
+  expect_refusal("conf max_split_size_mb:100\ndev 1\n", UL_E_MALFORMED,
+                 "script:2: expected device 1 before the first conf, or '# env FAKE_DEVICES=2' "
+                 "before the first event");
 }
 
 Test(script, counts_what_happened) {
@@ -247,6 +278,10 @@ Test(script, knows_which_release_has_a_call) {
   } calls[] = {
       {"pool oom 1", "X 1 unsupported oom\n", "2.7.1", "2.8.0"},
       {"pool nosplit 1", "X 1 unsupported nosplit\n", "2.9.1", "2.10.0"},
+      {"pool custom 1", "X 1 unsupported custom\n", "2.7.1", "2.8.0"},
+      {"pool notoom 1", "X 1 unsupported notoom\n", "2.10.0", "2.11.0"},
+      {"ckpt 1 1", "X 1 unknown ckpt\n", "2.0.1", "2.1.2"},
+      {"restore 1 1", "X 1 unknown restore\n", "2.0.1", "2.1.2"},
       {"pool create 1", "X 1 unsupported create\n", "2.5", "2.6.0+cu124"},
       {"at 1 512 0", "X 1 unknown at\n", "2.12.1", NULL},
   };

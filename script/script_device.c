@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "script/form.h"
+#include "script/runner.h"
+
+#include "base/error.h"
+
+static ul_status open_device(ul_runner *r, unsigned device, ul_error *err) {
+  const ul_script_options *o = r->options;
+  const ul_script_header *h = &r->header;
+  ul_script_device *d = &r->devices[device];
+  ul_model_options options = {.size = sizeof(options)};
+  ul_status status;
+
+  if (d->model)
+    return UL_OK;
+  options.backend = o->backend;
+  options.torch = o->torch;
+  options.settings = o->settings ? o->settings : h->settings;
+  options.variable = o->settings ? UL_SETTINGS_CUDA : h->variable;
+  options.device_bytes = r->device_bytes;
+  options.external_bytes = r->external_bytes;
+  options.address_policy = o->has_address_policy ? o->address_policy : h->address_policy;
+  options.seed = o->seed;
+  options.stream_events = h->stream_events;
+  options.every_call = 1;
+  options.checked = o->checked;
+  status = ul_model_create(&d->model, &options, err);
+  if (status == UL_E_SETTING && !o->settings && h->settings)
+    r->lines.number = h->settings_line;
+  if (status == UL_OK && r->records_history &&
+      ul_script_has(r->release, UL_SCRIPT_FORM_HISTORY_OF_ALL))
+    status = ul_model_record_history(d->model, 1, r->history_entries, err);
+  return status;
+}
+
+ul_status ul_runner_open(ul_runner *r, ul_error *err) {
+  unsigned device;
+
+  if (!r->opened) {
+    r->release = ul_script_release(r->options->torch);
+    r->device_bytes = r->options->device_bytes ? r->options->device_bytes : r->header.device_bytes;
+    for (device = 0; device < r->header.devices; device++)
+      UL_TRY(open_device(r, device, err));
+    r->opened = 1;
+  }
+  return open_device(r, r->current, err);
+}
+
+void ul_runner_release(ul_runner *r) {
+  size_t i;
+
+  for (i = 0; i < UL_SCRIPT_DEVICES; i++)
+    ul_model_destroy(r->devices[i].model);
+  ul_script_ids_release(&r->ids);
+  ul_script_header_release(&r->header);
+  UL_VEC_RELEASE(&r->history);
+}
