@@ -2,9 +2,11 @@
 /* The allocator's own history (torch.cuda.memory._record_memory_history): a ring of entries, kept
  * as each release keeps it. Models that record nothing pay one comparison an entry.
  *
- * 2.0 knows the frees of a block only if it was handed out while recording, and the return of a
- * segment only if such a block was in it. Its blocks carry a mark for that: 1 + the highest address
- * at which memory of theirs was handed out, 0 for none. Later releases need no marks. */
+ * In 2.0 every block carries the uses of its memory that were recorded, lowest address first: it
+ * writes about frees of a block, and about the return of its segment, if there are any, also while
+ * recording is off, and with the request of the first of them. Blocks name their uses by a chain;
+ * 0 is the empty one, and in all other releases every chain is.
+ */
 #ifndef UL_ALLOCATOR_HISTORY_H
 #define UL_ALLOCATOR_HISTORY_H
 
@@ -15,12 +17,20 @@
 #include "base/vec.h"
 #include "ullage/model.h"
 
+/* One use of memory that was recorded (2.0). */
+typedef struct ul_history_use {
+  uint64_t address, bytes; /* as requested */
+  uint32_t next;           /* position + 1; 0: none */
+} ul_history_use;
+
 typedef struct ul_history {
   const ul_profile *profile;
   int enabled;
   uint64_t limit; /* entries, while recording */
   size_t next;    /* the oldest, once the ring is full */
   UL_VEC(ul_history_entry) ring;
+  UL_VEC(ul_history_use) uses;
+  uint32_t unused; /* chain of entries of uses that are free */
 } ul_history;
 
 /* The profile is static and outlives the history. */
@@ -49,27 +59,24 @@ static inline int ul_history_note(ul_history *history, ul_action action, uint64_
   return 1;
 }
 
-/* ---- marks of 2.0 ---- */
+/* ---- chains of 2.0; chain is the block's own, updated in place ---- */
 
-/* Whether entries about the frees of a block with this mark, or the return of its segment, are
- * written. */
-static inline int ul_history_knows(const ul_history *history, uint64_t mark) {
-  return history->profile->history_of_old_blocks || mark;
-}
+/* Memory of rounded bytes at address is handed out. Returns 0 without memory. */
+int ul_history_begin_use(ul_history *history, uint32_t *chain, uint64_t address, uint64_t rounded,
+                         uint64_t requested);
 
-/* The mark of a block that is handed out at address and had mark before. */
-static inline uint64_t ul_history_mark(const ul_history *history, uint64_t address, uint64_t mark) {
-  return history->enabled && address + 1 > mark ? address + 1 : mark;
-}
+/* The front of a block was cut off: what it has begins at address. */
+void ul_history_cut(ul_history *history, uint32_t *chain, uint64_t address);
 
-/* Of two blocks that join. */
-static inline uint64_t ul_history_mark_of_both(uint64_t a, uint64_t b) {
-  return a > b ? a : b;
-}
+/* Blocks join: what the higher one has follows what the lower one has. */
+void ul_history_join(ul_history *history, uint32_t *lower, uint32_t higher);
 
-/* Of the rest, from address on, of a block whose front was cut off. */
-static inline uint64_t ul_history_mark_of_rest(uint64_t mark, uint64_t address) {
-  return mark > address ? mark : 0;
-}
+/* The block is gone. */
+void ul_history_drop(ul_history *history, uint32_t chain);
+
+/* An entry about the end of a block's use, or the return of its segment: bytes as they are written
+ * where there are no chains. Returns 0 without memory. */
+int ul_history_note_end(ul_history *history, ul_action action, uint64_t address, uint64_t bytes,
+                        uint32_t stream, uint32_t chain);
 
 #endif

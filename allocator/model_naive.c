@@ -109,16 +109,23 @@ static int pool_step(naive *n, const ul_event *e, ul_outcome *o) {
     answer_pools(n, o, ul_pools_drop(pools, e->pool));
     return 1;
   case UL_EVENT_POOL_CREATE:
-    answer_pools(n, o, ul_pools_create(pools, e->pool));
+  case UL_EVENT_POOL_CUSTOM:
+    answer_pools(n, o, ul_pools_create(pools, e->pool, e->kind == UL_EVENT_POOL_CUSTOM));
     return 1;
   case UL_EVENT_POOL_USE_ON_OOM:
     answer_pools(n, o, ul_pools_register(pools, e->pool, UL_POOL_ON_OOM));
     return 1;
+  case UL_EVENT_POOL_NOT_ON_OOM:
+    answer_pools(n, o, ul_pools_register(pools, e->pool, UL_POOL_NOT_ON_OOM));
+    return 1;
   case UL_EVENT_POOL_NO_SPLIT:
     answer_pools(n, o, ul_pools_register(pools, e->pool, UL_POOL_NO_SPLIT));
     return 1;
-  case UL_EVENT_POOL_CUSTOM:
-    answer_pools(n, o, ul_pools_register(pools, e->pool, UL_POOL_CUSTOM));
+  case UL_EVENT_POOL_CHECKPOINT:
+    ul_naive_checkpoint(n, e, o);
+    return 1;
+  case UL_EVENT_POOL_RESTORE:
+    ul_naive_restore(n, e, o);
     return 1;
   default:
     return 0;
@@ -129,6 +136,9 @@ static void step(naive *n, const ul_event *e, ul_outcome *o) {
   switch ((ul_event_kind)e->kind) {
   case UL_EVENT_ALLOC:
     ul_naive_alloc(n, e, o);
+    return;
+  case UL_EVENT_ALLOC_AT:
+    ul_naive_alloc_at(n, e, o);
     return;
   case UL_EVENT_OBSERVED:
   case UL_EVENT_MARK:
@@ -150,6 +160,7 @@ static ul_status naive_apply(void *state, const ul_event *event, const ul_grants
   memset(outcome, 0, sizeof(*outcome));
   n->calls.count = 0;
   n->last_was_oom = 0;
+  n->error = NULL;
   if (!n->broken) {
     n->device.grants = grants;
     n->device.grant = 0;
@@ -160,6 +171,8 @@ static ul_status naive_apply(void *state, const ul_event *event, const ul_grants
   }
   if (n->nomem)
     return ul_fail_nomem(err, "the naive model");
+  if (n->error)
+    ul_naive_reject(outcome, n->error);
   if (n->broken) {
     outcome->result = UL_OUTCOME_BROKEN;
     outcome->reason = n->broken;

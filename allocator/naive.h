@@ -6,7 +6,8 @@
  * Rules: docs/model.md.
  *
  * Errors. Steps return nothing where they can only fail for lack of this machine's memory or by the
- * real library's own inconsistency; they then set nomem or broken, and the event ends so. */
+ * an error that the real library raises on its way; they then set nomem, error or broken, and the
+ * event ends so. */
 #ifndef UL_ALLOCATOR_NAIVE_H
 #define UL_ALLOCATOR_NAIVE_H
 
@@ -36,10 +37,10 @@ typedef struct naive_block {
   uint64_t number;    /* of the block object, in order of creation */
   uint64_t key;       /* of this use among the waits; 0 while free */
   uint64_t handle;    /* of the events; 0 while free */
-  uint64_t mark;      /* history of 2.0 */
   uint64_t age_base;  /* searches of its pool when it last became free, 0 before; through 2.2 the
                          searches since then */
   uint32_t stack;
+  uint32_t chain; /* history of 2.0 */
   naive_condition is;
 } naive_block;
 
@@ -87,8 +88,8 @@ typedef struct naive_kept {
   uint64_t address, bytes;
   uint64_t segment; /* address of the first block of its neighbours */
   uint64_t handle;
-  uint32_t stream, stack;
-  int small, allocated, unmapped;
+  uint32_t stack;
+  int allocated;
 } naive_kept;
 
 typedef struct naive_checkpoint {
@@ -123,6 +124,7 @@ typedef struct naive {
   ul_totals totals;
   ul_outcome *outcome; /* of the event being applied */
   int nomem;
+  const char *error;  /* that the real library raises in the midst of the event */
   const char *broken; /* why the real library is inconsistent from here on */
 } naive;
 
@@ -158,6 +160,8 @@ void ul_naive_reserve(naive *n, const naive_segment *s, uint64_t bytes);
 void ul_naive_unreserve(naive *n, const naive_segment *s, uint64_t bytes);
 void ul_naive_count(naive *n, ul_stat_counter counter);
 void ul_naive_note(naive *n, ul_action action, uint64_t address, uint64_t bytes, uint32_t stream);
+/* Of the end of a use of the block, or the return of its segment. */
+void ul_naive_note_end(naive *n, ul_action action, const naive_segment *s, const naive_block *b);
 void ul_naive_call(naive *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream);
 size_t ul_naive_stats(const void *state, ul_stat *out, size_t capacity);
 int ul_naive_pool_reserved(const void *state, size_t index, uint32_t *pool, uint64_t values[12]);

@@ -66,7 +66,7 @@ static void cut_front(naive *n, naive_place p, uint64_t bytes) {
   front->bytes = bytes;
   rest->address += bytes;
   rest->bytes -= bytes;
-  rest->mark = ul_history_mark_of_rest(rest->mark, rest->address);
+  ul_history_cut(&n->history, &rest->chain, rest->address);
   rest->is = NAIVE_FREE;
   ul_naive_enter_free(n, s, rest);
 }
@@ -99,7 +99,8 @@ void ul_naive_hand_out(naive *n, const naive_request *r, naive_place p, int spli
   b->key = ++n->next_key;
   b->handle = r->handle;
   b->stack = r->stack;
-  b->mark = ul_history_mark(&n->history, b->address, b->mark);
+  if (!ul_history_begin_use(&n->history, &b->chain, b->address, r->rounded, r->bytes))
+    n->nomem = 1;
   ul_naive_note(n, UL_ACTION_ALLOC, b->address, r->bytes, s->stream);
   ul_naive_up(n, UL_STAT_ALLOCATION, s->small, 1);
   ul_naive_up(n, UL_STAT_ALLOCATED_BYTES, s->small, b->bytes);
@@ -124,25 +125,51 @@ static int should_split(const naive *n, const naive_request *r, uint64_t bytes) 
 
 /* ---- one request ---- */
 
+/* What the pool has cached, with the request routed to it for a moment: it comes to be if it does
+ * not exist, and nobody uses it afterwards. */
+static int find_in_pool(naive *n, naive_request *r, naive_place *out) {
+  ul_pools_answer answer = ul_pools_begin(&n->pools, r->pool, UL_STREAM_ALL, 0);
+  int found = 0;
+
+  if (answer == UL_POOLS_DONE) {
+    n->next_number += n->profile->keys_are_numbered;
+    found = ul_naive_find(n, r, out);
+    answer = ul_pools_end(&n->pools, r->pool, UL_STREAM_ALL);
+    if (answer == UL_POOLS_DONE)
+      answer = ul_pools_drop(&n->pools, r->pool);
+  }
+  n->nomem |= answer == UL_POOLS_NOMEM;
+  if (answer == UL_POOLS_REFUSED)
+    n->error = n->pools.reason;
+  return found;
+}
+
 /* A pool registered for that serves a request that is not its own, from what it has cached. */
 static int find_on_oom(naive *n, naive_request *r, naive_place *out) {
-  size_t i;
+  UL_VEC(uint32_t) pools = {NULL, 0, 0};
+  size_t i, at = 0;
+  uint32_t id;
+  int found = 0;
 
   if (r->pool)
     return 0;
-  for (i = 0; i < n->pools.pools.count; i++) {
-    const ul_pool *pool = &n->pools.pools.items[i];
+  while ((id = ul_pools_next_on_oom(&n->pools, &at)) != 0)
+    n->nomem |= !UL_VEC_PUSH(&pools, id);
+  for (i = 0; !found && !n->error && !n->nomem && i < pools.count; i++) {
     naive_request other = *r;
-    if (!pool->on_oom)
-      continue;
-    other.pool = pool->id;
+    other.pool = pools.items[i];
     other.expandable = n->profile->use_on_oom == UL_ON_OOM_LAST && r->expandable;
-    if (ul_naive_find(n, &other, out)) {
+    found = find_in_pool(n, &other, out);
+    if (found)
       *r = other;
-      return 1;
-    }
   }
-  return 0;
+  UL_VEC_RELEASE(&pools);
+  return found;
+}
+
+/* Nothing more can be tried: there is an answer, or an error. */
+static int is_over(const naive *n, ul_device_answer answer) {
+  return answer != UL_DEVICE_REFUSED || n->error || n->broken || n->nomem;
 }
 
 /* All attempts at memory once the search has failed. */
@@ -153,20 +180,19 @@ static ul_device_answer grow(naive *n, naive_request *r, naive_place *out) {
   if (ul_naive_collects(n))
     ul_naive_collect(n);
   answer = ul_naive_ask(n, r, 0, out);
-  if (answer != UL_DEVICE_REFUSED)
+  if (is_over(n, answer))
     return answer;
   if (n->profile->use_on_oom == UL_ON_OOM_FIRST && find_on_oom(n, r, out))
     return UL_DEVICE_GRANTED;
-  if (ul_naive_release_oversize(n, r)) {
+  if (!is_over(n, answer) && ul_naive_release_oversize(n, r))
     answer = ul_naive_ask(n, r, 0, out);
-    if (answer != UL_DEVICE_REFUSED)
-      return answer;
-  }
-  if (!n->broken && !ul_pools_suspended(&n->pools)) {
+  if (is_over(n, answer))
+    return answer;
+  if (!ul_pools_suspended(&n->pools)) {
     ul_naive_flush(n, 0, &unused);
     ul_device_after_flush(&n->device);
     answer = ul_naive_ask(n, r, 1, out);
-    if (answer != UL_DEVICE_REFUSED)
+    if (is_over(n, answer))
       return answer;
   }
   if (n->profile->use_on_oom == UL_ON_OOM_LAST && find_on_oom(n, r, out))
@@ -288,7 +314,7 @@ void ul_naive_alloc(naive *n, const ul_event *e, ul_outcome *o) {
     o->preempted = (uint8_t)is_preempted(n, &r);
     answer = o->preempted ? UL_DEVICE_REFUSED : grow(n, &r, &p);
   }
-  if (n->nomem || n->broken || answer == UL_DEVICE_NOMEM) {
+  if (n->nomem || n->broken || n->error || answer == UL_DEVICE_NOMEM) {
     n->nomem |= answer == UL_DEVICE_NOMEM;
     return;
   }
@@ -302,4 +328,57 @@ void ul_naive_alloc(naive *n, const ul_event *e, ul_outcome *o) {
   o->result = UL_OUTCOME_SERVED;
   o->address = ul_naive_at(n, p)->address;
   o->block_bytes = ul_naive_at(n, p)->bytes;
+}
+
+/* ---- at an address ---- */
+
+/* The free block of the request's pool and stream that holds all of it. */
+static int find_at(naive *n, const naive_request *r, uint64_t address, naive_place *out) {
+  naive_places list = ul_naive_free_blocks(n, r->pool, r->stream, r->small);
+  int found = 0;
+  size_t i;
+
+  for (i = 0; !found && i < list.count; i++) {
+    const naive_block *b = ul_naive_at(n, list.items[i]);
+    *out = list.items[i];
+    found = b->address <= address && address - b->address < b->bytes &&
+            b->bytes - (address - b->address) >= r->rounded;
+  }
+  UL_VEC_RELEASE(&list);
+  return found;
+}
+
+/* Only a block that is free already serves. What lies before the address is handed out first, and
+ * freed at the end. */
+void ul_naive_alloc_at(naive *n, const ul_event *e, ul_outcome *o) {
+  naive_request r = {0}, filler;
+  uint64_t before;
+  naive_place p;
+
+  ul_naive_poll(n);
+  if (n->nomem || !make_request(n, e, &r, o))
+    return;
+  if (!find_at(n, &r, e->time_ns, &p)) {
+    ul_naive_reject(o, "no free block holds the bytes at that address");
+    return;
+  }
+  before = e->time_ns - ul_naive_at(n, p)->address;
+  if (before) {
+    filler = r;
+    filler.bytes = filler.rounded = before;
+    filler.handle = 0;
+    ul_naive_hand_out(n, &filler, p, 1, &p);
+    p.block++;
+  }
+  if (n->nomem)
+    return;
+  ul_naive_hand_out(n, &r, p, should_split(n, &r, ul_naive_at(n, p)->bytes), &p);
+  if (n->nomem)
+    return;
+  o->result = UL_OUTCOME_SERVED;
+  o->address = ul_naive_at(n, p)->address;
+  o->block_bytes = ul_naive_at(n, p)->bytes;
+  p.block--;
+  if (before)
+    ul_naive_free(n, p);
 }

@@ -95,17 +95,17 @@ static void remove_block(naive_segment *s, size_t index) {
 size_t ul_naive_merge(naive *n, naive_segment *s, size_t index) {
   naive_block *b = &s->blocks.items[index];
 
-  (void)n;
   if (index && b[-1].is == b->is) {
     b->address = b[-1].address;
     b->bytes += b[-1].bytes;
-    b->mark = ul_history_mark_of_both(b->mark, b[-1].mark);
+    ul_history_join(&n->history, &b[-1].chain, b->chain);
+    b->chain = b[-1].chain;
     remove_block(s, --index);
   }
   b = &s->blocks.items[index];
   if (index + 1 < s->blocks.count && b[1].is == b->is) {
     b->bytes += b[1].bytes;
-    b->mark = ul_history_mark_of_both(b->mark, b[1].mark);
+    ul_history_join(&n->history, &b->chain, b[1].chain);
     remove_block(s, index + 1);
   }
   return index;
@@ -135,6 +135,10 @@ size_t ul_naive_add_segment(naive *n, const naive_request *r, uint64_t address, 
 }
 
 void ul_naive_drop_segment(naive *n, size_t index) {
+  size_t i;
+
+  for (i = 0; i < n->segments.items[index].blocks.count; i++)
+    ul_history_drop(&n->history, n->segments.items[index].blocks.items[i].chain);
   UL_VEC_RELEASE(&n->segments.items[index].blocks);
   n->segments.count--;
   memmove(&n->segments.items[index], &n->segments.items[index + 1],

@@ -173,11 +173,15 @@ ul_device_answer ul_naive_ask(naive *n, const naive_request *r, int retry, naive
     ul_naive_count(n, UL_STAT_NUM_ALLOC_RETRIES);
     n->outcome->retries++;
   }
-  if (!over_limit(n, r))
+  pool = r->pool ? ul_pools_find(&n->pools, r->pool) : NULL;
+  if (over_limit(n, r))
+    answer = UL_DEVICE_REFUSED;
+  else if (maps && pool && pool->custom)
+    n->error = "expandable segments in a pool with an allocator of its own";
+  else
     answer = maps ? map_run(n, r, out) : new_segment(n, r, out);
   n->outcome->refusals += answer == UL_DEVICE_REFUSED;
-  pool = answer == UL_DEVICE_GRANTED && r->pool ? ul_pools_find(&n->pools, r->pool) : NULL;
-  if (pool)
+  if (pool && answer == UL_DEVICE_GRANTED)
     pool->driver_allocations++;
   return answer;
 }

@@ -64,6 +64,13 @@ void ul_naive_note(naive *n, ul_action action, uint64_t address, uint64_t bytes,
     n->nomem = 1;
 }
 
+void ul_naive_note_end(naive *n, ul_action action, const naive_segment *s, const naive_block *b) {
+  const uint64_t bytes = action == UL_ACTION_SEGMENT_FREE ? s->bytes : b->requested;
+
+  if (!ul_history_note_end(&n->history, action, b->address, bytes, s->stream, b->chain))
+    n->nomem = 1;
+}
+
 void ul_naive_call(naive *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream) {
   const ul_driver_call call = {address, bytes, stream, (uint8_t)kind};
 

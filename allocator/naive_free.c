@@ -21,8 +21,7 @@ void ul_naive_free_block(naive *n, naive_place p) {
   const size_t blocks = s->blocks.count;
   int64_t net_count, net_bytes;
 
-  if (ul_history_knows(&n->history, b->mark))
-    ul_naive_note(n, UL_ACTION_FREE_COMPLETED, b->address, b->requested, s->stream);
+  ul_naive_note_end(n, UL_ACTION_FREE_COMPLETED, s, b);
   b->is = NAIVE_FREE;
   b->key = 0;
   b->handle = 0;
@@ -48,8 +47,7 @@ void ul_naive_free(naive *n, naive_place p) {
 
   ul_naive_down(n, UL_STAT_ALLOCATION, s->small, 1);
   ul_naive_down(n, UL_STAT_ALLOCATED_BYTES, s->small, b->bytes);
-  if (ul_history_knows(&n->history, b->mark))
-    ul_naive_note(n, UL_ACTION_FREE_REQUESTED, b->address, b->requested, s->stream);
+  ul_naive_note_end(n, UL_ACTION_FREE_REQUESTED, s, b);
   if (b->bytes >= n->settings.max_split_bytes)
     ul_stat_decrease_one(&n->statistics.singles[UL_STAT_OVERSIZE_ALLOCATIONS], 1);
   if (!ul_waits_has(&n->waits, b->key)) {

@@ -21,8 +21,7 @@ static void return_segment(naive *n, size_t index) {
   ul_naive_call(n, UL_DRIVER_SEGMENT_FREE, s->address, s->bytes, s->stream);
   ul_device_free(&n->device, s->address, s->bytes);
   ul_naive_count(n, UL_STAT_NUM_DEVICE_FREE);
-  if (ul_history_knows(&n->history, s->blocks.items[0].mark))
-    ul_naive_note(n, UL_ACTION_SEGMENT_FREE, s->address, s->bytes, s->stream);
+  ul_naive_note_end(n, UL_ACTION_SEGMENT_FREE, s, &s->blocks.items[0]);
   ul_naive_down(n, UL_STAT_SEGMENT, s->small, 1);
   ul_naive_unreserve(n, s, s->bytes);
   if (s->bytes >= n->settings.max_split_bytes)
@@ -162,9 +161,29 @@ static void wait_for(naive *n, uint32_t pool) {
   ul_naive_free_done(n);
 }
 
+/* alone: it was asked for by name, and its events are waited for. */
+static void release_private(naive *n, uint32_t id, int alone, const char **reason) {
+  ul_pool *pool = ul_pools_find(&n->pools, id);
+
+  if (alone) {
+    ul_naive_count(n, UL_STAT_NUM_SYNC_ALL_STREAMS);
+    if (ul_pools_suspended(&n->pools)) {
+      *reason = "a private pool is emptied while requests go to one";
+      return;
+    }
+    wait_for(n, id);
+  }
+  release_pool(n, id, 1);
+  release_pool(n, id, 0);
+  if (!pool->driver_allocations)
+    destroy_pool(n, pool);
+}
+
 void ul_naive_flush(naive *n, uint32_t pool, const char **reason) {
   const int suspended = ul_pools_suspended(&n->pools);
-  size_t i;
+  UL_VEC(uint32_t) freeable = {NULL, 0, 0};
+  uint32_t id;
+  size_t i, at = 0;
 
   *reason = NULL;
   if (!pool && !(suspended && n->profile->suspended_flush_skips)) {
@@ -177,23 +196,13 @@ void ul_naive_flush(naive *n, uint32_t pool, const char **reason) {
     release_pool(n, 0, 0);
     release_pool(n, 0, 1);
   }
-  for (i = 0; !n->nomem && !n->broken && i < n->pools.pools.count; i++) {
-    ul_pool *p = &n->pools.pools.items[i];
-    if (!p->freeable || (pool && p->id != pool))
-      continue;
-    if (pool) {
-      ul_naive_count(n, UL_STAT_NUM_SYNC_ALL_STREAMS);
-      if (suspended) {
-        *reason = "a private pool is emptied while requests go to one";
-        return;
-      }
-      wait_for(n, pool);
-    }
-    release_pool(n, p->id, 1);
-    release_pool(n, p->id, 0);
-    if (!p->driver_allocations)
-      destroy_pool(n, p);
+  while ((id = ul_pools_next_freeable(&n->pools, &at)) != 0) {
+    if ((!pool || id == pool) && !UL_VEC_PUSH(&freeable, id))
+      n->nomem = 1;
   }
+  for (i = 0; !n->nomem && !n->broken && !*reason && i < freeable.count; i++)
+    release_private(n, freeable.items[i], pool != 0, reason);
+  UL_VEC_RELEASE(&freeable);
 }
 
 /* ---- max_split_size ---- */
@@ -203,12 +212,12 @@ static int release_oversize_block(naive *n, naive_place p) {
   const naive_segment *s = ul_naive_segment(n, p);
 
   if (s->expandable)
-    n->broken = "an oversize block of an expandable segment is to be released";
+    n->error = "an oversize block of an expandable segment is to be released";
   else if (s->blocks.count > 1)
     n->broken = "a block that max_split_size_mb counts as oversize was split before it was set";
   else
     return_segment(n, p.segment);
-  return !n->broken;
+  return !n->broken && !n->error;
 }
 
 int ul_naive_release_oversize(naive *n, const naive_request *r) {
@@ -228,7 +237,7 @@ int ul_naive_release_oversize(naive *n, const naive_request *r) {
   if (i < list.count && !(skips && ul_naive_segment(n, list.items[i])->expandable)) {
     release_oversize_block(n, list.items[i]);
     UL_VEC_RELEASE(&list);
-    return !n->broken;
+    return !n->broken && !n->error;
   }
   while (i-- > 0 && freed < wanted && ul_naive_at(n, list.items[i])->bytes >= limit) {
     const size_t gone = list.items[i].segment;
@@ -241,7 +250,7 @@ int ul_naive_release_oversize(naive *n, const naive_request *r) {
       list.items[j].segment -= list.items[j].segment > gone;
   }
   UL_VEC_RELEASE(&list);
-  return !n->broken && freed >= wanted;
+  return !n->broken && !n->error && freed >= wanted;
 }
 
 /* ---- garbage collection ---- */

@@ -14,7 +14,7 @@ static int by_address(const void *a, const void *b) {
   return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static ul_block shown_block(const naive *n, const naive_segment *s, const naive_block *b) {
+static ul_block shown_block(const naive_block *b) {
   static const uint8_t states[] = {[NAIVE_FREE] = UL_BLOCK_INACTIVE,
                                    [NAIVE_ALLOCATED] = UL_BLOCK_ACTIVE_ALLOCATED,
                                    [NAIVE_PENDING] = UL_BLOCK_ACTIVE_PENDING_FREE,
@@ -24,7 +24,6 @@ static ul_block shown_block(const naive *n, const naive_segment *s, const naive_
                           .requested_bytes = b->requested,
                           .handle = b->handle,
                           .stack = b->stack,
-                          .gc_age = (uint32_t)ul_naive_age(n, s, b),
                           .state = states[b->is]};
 
   return shown;
@@ -55,7 +54,7 @@ static int show(naive *n, const naive_segment *s) {
     }
     shown.bytes += b->bytes;
     shown.block_count++;
-    if (!UL_VEC_PUSH(&n->shown_blocks, shown_block(n, s, b)))
+    if (!UL_VEC_PUSH(&n->shown_blocks, shown_block(b)))
       return 0;
     if (i + 1 == s->blocks.count || s->blocks.items[i + 1].is == NAIVE_UNMAPPED) {
       if (!UL_VEC_PUSH(&n->shown_segments, shown))
@@ -199,10 +198,10 @@ ul_status ul_naive_clone(void **out, const void *state, ul_error *err) {
   memset(&to->waits, 0, sizeof(to->waits));
   memset(&to->history, 0, sizeof(to->history));
   to->outcome = NULL;
-  if (copy_segments(to, from) && COPY(&to->searches, &from->searches) &&
-      COPY(&to->reserved, &from->reserved) && ul_device_copy(&to->device, &from->device) &&
-      ul_pools_copy(&to->pools, &from->pools) && ul_waits_copy(&to->waits, &from->waits) &&
-      ul_history_copy(&to->history, &from->history)) {
+  if (ul_history_copy(&to->history, &from->history) && copy_segments(to, from) &&
+      COPY(&to->searches, &from->searches) && COPY(&to->reserved, &from->reserved) &&
+      ul_device_copy(&to->device, &from->device) && ul_pools_copy(&to->pools, &from->pools) &&
+      ul_waits_copy(&to->waits, &from->waits)) {
     *out = to;
     return UL_OK;
   }

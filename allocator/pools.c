@@ -14,6 +14,8 @@ void ul_pools_release(ul_pools *pools) {
   UL_VEC_RELEASE(&pools->pools);
   UL_VEC_RELEASE(&pools->routings);
   ul_idmap_release(&pools->index);
+  ul_hash_order_release(&pools->freeable);
+  ul_hash_order_release(&pools->on_oom);
 }
 
 int ul_pools_copy(ul_pools *to, const ul_pools *from) {
@@ -23,9 +25,13 @@ int ul_pools_copy(ul_pools *to, const ul_pools *from) {
   memset(&to->pools, 0, sizeof(to->pools));
   memset(&to->routings, 0, sizeof(to->routings));
   memset(&to->index, 0, sizeof(to->index));
+  memset(&to->freeable, 0, sizeof(to->freeable));
+  memset(&to->on_oom, 0, sizeof(to->on_oom));
   if (!UL_VEC_RESERVE(&to->pools, from->pools.count) ||
       !UL_VEC_RESERVE(&to->routings, from->routings.count) ||
-      !ul_idmap_copy(&to->index, &from->index)) {
+      !ul_idmap_copy(&to->index, &from->index) ||
+      !ul_hash_order_copy(&to->freeable, &from->freeable) ||
+      !ul_hash_order_copy(&to->on_oom, &from->on_oom)) {
     ul_pools_release(to);
     return 0;
   }
@@ -90,10 +96,20 @@ static ul_pools_answer take_use(ul_pools *pools, uint32_t id) {
   return UL_POOLS_DONE;
 }
 
-ul_pools_answer ul_pools_create(ul_pools *pools, uint32_t id) {
-  if (!pools->profile->memory_pools)
+ul_pools_answer ul_pools_create(ul_pools *pools, uint32_t id, int custom) {
+  ul_pools_answer answer;
+  ul_pool *pool;
+  int existed;
+
+  if (custom ? !pools->profile->custom_pools : !pools->profile->memory_pools)
     return refuse(pools, "this release has no memory pools of the program's own");
-  return take_use(pools, id);
+  pool = ul_pools_find(pools, id);
+  existed = pool && pool->exists;
+  answer = take_use(pools, id);
+  pool = ul_pools_find(pools, id);
+  if (pool && !existed)
+    pool->custom = custom != 0;
+  return answer;
 }
 
 /* The routing that an id or, in releases that route streams, a stream names. */
@@ -118,25 +134,27 @@ static uint32_t routed_stream(const ul_pools *pools, uint32_t stream) {
   return stream;
 }
 
+/* Through 2.3 the count of routings is raised before anything is looked at, and an error does not
+ * lower it again; the use of the pool is taken before the error is noticed in every release. */
 ul_pools_answer ul_pools_begin(ul_pools *pools, uint32_t id, uint32_t stream, int captures) {
   ul_routing routing = {id, routed_stream(pools, stream), captures != 0};
+  const uint32_t early = pools->profile->routing != UL_ROUTING_LIST;
   ul_pools_answer answer;
 
   if (!UL_VEC_RESERVE(&pools->routings, 1))
     return UL_POOLS_NOMEM;
   answer = take_use(pools, id);
+  if (answer == UL_POOLS_NOMEM)
+    return answer;
+  pools->underway += early;
   if (answer != UL_POOLS_DONE)
     return answer;
-  if (routing_of(pools, id, routing.stream)) {
-    /* The use was taken before the error was noticed, and through 2.3 the count of captures was
-     * raised, too: the real library never lowers them again. */
-    pools->underway += pools->profile->routing != UL_ROUTING_LIST;
+  if (routing_of(pools, id, routing.stream))
     return refuse(pools, pools->profile->routing == UL_ROUTING_STREAM
                              ? "the stream is routed to a pool already"
                              : "requests are routed to this pool already");
-  }
   pools->routings.items[pools->routings.count++] = routing;
-  pools->underway++;
+  pools->underway += 1 - early;
   pools->captures += routing.captures;
   return UL_POOLS_DONE;
 }
@@ -159,42 +177,65 @@ ul_pools_answer ul_pools_drop(ul_pools *pools, uint32_t id) {
 
   if (!pool || !pool->exists)
     return refuse(pools, "a release of a pool that does not exist");
-  if (--pool->uses < 0) {
-    pools->reason = "a pool was released more often than it was used";
-    return UL_POOLS_BROKEN;
+  if (--pool->uses < 0)
+    return refuse(pools, "a pool was released more often than it was used");
+  if (!pool->uses) {
+    if (!ul_hash_order_add(&pools->freeable, id))
+      return UL_POOLS_NOMEM;
+    pool->freeable = 1;
   }
-  pool->freeable |= !pool->uses;
   return UL_POOLS_DONE;
 }
 
+static int has_trait(const ul_profile *profile, ul_pool_trait trait) {
+  switch (trait) {
+  case UL_POOL_ON_OOM:
+    return profile->use_on_oom != UL_ON_OOM_NEVER;
+  case UL_POOL_NOT_ON_OOM:
+    return profile->on_oom_ends;
+  default:
+    return profile->no_split;
+  }
+}
+
 ul_pools_answer ul_pools_register(ul_pools *pools, uint32_t id, ul_pool_trait trait) {
-  static const char missing[] = "this release has no such pools";
-  const ul_profile *p = pools->profile;
   ul_pool *pool;
 
-  if (trait == UL_POOL_ON_OOM     ? p->use_on_oom == UL_ON_OOM_NEVER
-      : trait == UL_POOL_NO_SPLIT ? !p->no_split
-                                  : !p->memory_pools)
-    return refuse(pools, missing);
+  if (!has_trait(pools->profile, trait))
+    return refuse(pools, "this release has no such pools");
   pool = entry_of(pools, id);
   if (!pool)
     return UL_POOLS_NOMEM;
-  if (trait == UL_POOL_ON_OOM) {
-    pools->on_oom_count += !pool->on_oom;
-    pool->on_oom = 1;
-  } else if (trait == UL_POOL_NO_SPLIT) {
+  if (trait == UL_POOL_NO_SPLIT) {
     pool->no_split = 1;
-  } else {
-    pool->custom = 1;
+    return UL_POOLS_DONE;
   }
+  if (trait == UL_POOL_NOT_ON_OOM)
+    ul_hash_order_remove(&pools->on_oom, id);
+  else if (!ul_hash_order_add(&pools->on_oom, id))
+    return UL_POOLS_NOMEM;
+  pool->on_oom = trait == UL_POOL_ON_OOM;
   return UL_POOLS_DONE;
 }
 
 void ul_pools_destroy(ul_pools *pools, ul_pool *pool) {
-  (void)pools;
+  ul_hash_order_remove(&pools->freeable, pool->id);
   pool->exists = 0;
   pool->freeable = 0;
+  pool->custom = 0;
   pool->uses = 0;
+}
+
+uint32_t ul_pools_next_freeable(const ul_pools *pools, size_t *at) {
+  uint64_t id = 0;
+
+  return ul_hash_order_next(&pools->freeable, at, &id) ? (uint32_t)id : 0;
+}
+
+uint32_t ul_pools_next_on_oom(const ul_pools *pools, size_t *at) {
+  uint64_t id = 0;
+
+  return ul_hash_order_next(&pools->on_oom, at, &id) ? (uint32_t)id : 0;
 }
 
 uint32_t ul_pools_search_route(const ul_pools *pools, uint32_t stream) {

@@ -11,13 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocator/hash_order.h"
 #include "allocator/profile.h"
 #include "base/idmap.h"
 #include "base/vec.h"
 
 typedef struct ul_pool {
   uint32_t id;
-  int32_t uses;                /* at 0 it is freeable */
+  int32_t uses;                /* at 0 it is freeable; below, it was released too often */
   uint32_t driver_allocations; /* segments, and successful growths of expandable ones */
   uint8_t exists;              /* 0: destroyed, or only registered for something */
   uint8_t freeable;            /* nobody uses it; a flush releases its memory */
@@ -39,8 +40,9 @@ typedef struct ul_pools {
   UL_VEC(ul_routing) routings; /* first begun first */
   uint32_t underway; /* routings as the release counts them; failed ones may stay counted */
   uint32_t captures;
-  uint32_t on_oom_count;
-  const char *reason; /* of the last refusal; static storage */
+  ul_hash_order freeable; /* ids; the order of flushes */
+  ul_hash_order on_oom;   /* ids; the order in which they are tried */
+  const char *reason;     /* of the last refusal; static storage */
 } ul_pools;
 
 typedef enum ul_pools_answer {
@@ -64,8 +66,9 @@ ul_pool *ul_pools_find(const ul_pools *pools, uint32_t id);
  * does not exist. NULL without memory. */
 ul_pool *ul_pools_mention(ul_pools *pools, uint32_t id);
 
-/* createOrIncrefPool: one use more. Refused where the pool was released and still has memory. */
-ul_pools_answer ul_pools_create(ul_pools *pools, uint32_t id);
+/* createOrIncrefPool: one use more. Refused where the pool was released and still has memory.
+ * custom: a pool that comes to be has an allocator of its own. */
+ul_pools_answer ul_pools_create(ul_pools *pools, uint32_t id, int custom);
 
 /* beginAllocateToPool and its forerunners; captures: a graph capture is under way meanwhile. */
 ul_pools_answer ul_pools_begin(ul_pools *pools, uint32_t id, uint32_t stream, int captures);
@@ -73,12 +76,18 @@ ul_pools_answer ul_pools_begin(ul_pools *pools, uint32_t id, uint32_t stream, in
 /* endAllocateToPool. Releases 2.1 - 2.3 end by stream, all others by id. */
 ul_pools_answer ul_pools_end(ul_pools *pools, uint32_t id, uint32_t stream);
 
-/* releasePool: one use less. */
+/* releasePool: one use less. Refused where there is none, but counted all the same. */
 ul_pools_answer ul_pools_drop(ul_pools *pools, uint32_t id);
 
-/* The program registers a trait of a pool, whether it exists or not. */
-typedef enum ul_pool_trait { UL_POOL_ON_OOM, UL_POOL_NO_SPLIT, UL_POOL_CUSTOM } ul_pool_trait;
+/* The program registers a trait of a pool, whether it exists or not, or takes one back. */
+typedef enum ul_pool_trait { UL_POOL_ON_OOM, UL_POOL_NOT_ON_OOM, UL_POOL_NO_SPLIT } ul_pool_trait;
 ul_pools_answer ul_pools_register(ul_pools *pools, uint32_t id, ul_pool_trait trait);
+
+/* The next pool, of those that nobody uses or of those that serve others, in the order in which the
+ * real library walks them; *at is 0 at first and moves. 0: no other. Pools must not come or go
+ * meanwhile. */
+uint32_t ul_pools_next_freeable(const ul_pools *pools, size_t *at);
+uint32_t ul_pools_next_on_oom(const ul_pools *pools, size_t *at);
 
 /* A flush found nothing of the pool at the driver any more: it is gone, with its count of uses. */
 void ul_pools_destroy(ul_pools *pools, ul_pool *pool);

@@ -14,7 +14,8 @@ struct ul_tie_chunk {
   ul_tie ties[CHUNK_TIES];
 };
 
-/* Index of the first chunk whose highest tie is not below; the number of chunks if there is none. */
+/* Index of the first chunk whose highest tie is not below; the number of chunks if there is none.
+ */
 static size_t find_chunk(const ul_tie_list *list, uint64_t tie) {
   size_t low = 0, high = list->chunk_count, middle;
 

@@ -148,6 +148,13 @@ int ul_waits_has(const ul_waits *waits, uint64_t key) {
   return waits->index.count && ul_idmap_get(&waits->index, key);
 }
 
+int ul_waits_has_events(const ul_waits *waits, uint64_t key) {
+  uint32_t position;
+  const ul_wait_block *block = find(waits, key, &position);
+
+  return block && block->events;
+}
+
 int ul_waits_pool_waits(const ul_waits *waits, uint32_t pool) {
   size_t i, j;
 
@@ -337,6 +344,11 @@ static int settle_deferred(ul_waits *w) {
   }
   w->deferred.count = 0;
   return 1;
+}
+
+int ul_waits_settle(ul_waits *waits) {
+  waits->done.count = 0;
+  return settle_deferred(waits);
 }
 
 int ul_waits_poll(ul_waits *waits) {

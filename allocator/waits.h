@@ -103,6 +103,9 @@ static inline int ul_waits_ready(const ul_waits *waits) {
   return waits->ready;
 }
 
+/* Deferred blocks get their events now; waits->done tells what is free. */
+int ul_waits_settle(ul_waits *waits);
+
 #define UL_WAITS_EVERY_POOL UINT32_MAX
 
 /* The allocator waits for all events, or those of one pool's blocks. waits->done tells what is free
@@ -111,6 +114,9 @@ int ul_waits_wait(ul_waits *waits, uint32_t pool);
 
 /* Whether the block has uses or waits. */
 int ul_waits_has(const ul_waits *waits, uint64_t key);
+
+/* Whether it waits for events that are recorded; uses and deferred blocks have none. */
+int ul_waits_has_events(const ul_waits *waits, uint64_t key);
 
 /* Whether any block of pool waits for events or is deferred. */
 int ul_waits_pool_waits(const ul_waits *waits, uint32_t pool);

@@ -25,7 +25,7 @@ typedef struct ul_block {
   uint64_t requested_bytes; /* stale on inactive blocks, as PyTorch leaves it; 0 unknown */
   uint64_t handle;          /* of the events; 0 if no event names it */
   uint32_t stack;           /* allocation stack; 0 none */
-  uint32_t gc_age;          /* searches of its pool since it became free, while GC is on */
+  uint32_t gc_age;          /* as snapshots tell it; PyTorch's own library never fills it in */
   uint8_t state;            /* ul_block_state */
   uint8_t flags;
 } ul_block;

@@ -5,9 +5,9 @@
  *                                         applies it REPS times and prints
  *                                         "events best_nanoseconds reserved_bytes"
  * What stands before the last line "mark" is set-up and applied once. The rest leaves nothing
- * allocated, so that every repetition meets the same cached memory; the first one, which meets none,
- * is not timed if there are more. Allocations older than a recording are left out of its script, and
- * so are their frees. BYTES is the size of the device, 80 GiB by default. */
+ * allocated, so that every repetition meets the same cached memory; the first one, which meets
+ * none, is not timed if there are more. Allocations older than a recording are left out of its
+ * script, and so are their frees. BYTES is the size of the device, 80 GiB by default. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

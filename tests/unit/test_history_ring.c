@@ -118,20 +118,40 @@ Test(history_ring, the_oldest_release_records_nothing) {
   ul_history_release(&h);
 }
 
-Test(history_ring, marks_tell_what_2_0_knows) {
-  ul_history h = make("2.0"), later = make("2.1");
-  uint64_t mark;
+/* The last entry's bytes. */
+static uint64_t last_bytes(const ul_history *h) {
+  ul_history_entry entries[32];
+  const size_t count = ul_history_list(h, entries, 32);
 
-  cr_expect(!ul_history_knows(&h, 0));
-  cr_expect(ul_history_knows(&later, 0));
-  mark = ul_history_mark(&h, 4096, 0); /* not recording */
-  cr_expect(!ul_history_knows(&h, mark));
+  return count ? entries[count - 1].bytes : 0;
+}
+
+/* 2.0.1: an end of use is written if the block's memory was handed out while recording, now or
+ * then, with the request of the lowest such use; a cut takes uses of what was cut off along. */
+Test(history_ring, chains_tell_what_2_0_knows) {
+  ul_history h = make("2.0");
+  uint32_t low = 0, high = 0;
+
+  cr_assert(ul_history_begin_use(&h, &low, 4096, 512, 100)); /* not recording */
+  cr_expect_eq(low, 0u);
   record(&h, 1, 5);
-  mark = ul_history_mark(&h, 4096, 0);
-  cr_expect(ul_history_knows(&h, mark));
-  cr_expect(ul_history_knows(&h, ul_history_mark_of_both(mark, 0)));
-  cr_expect(ul_history_knows(&h, ul_history_mark_of_rest(mark, 4096)));
-  cr_expect(!ul_history_knows(&h, ul_history_mark_of_rest(mark, 4608)));
+  cr_assert(ul_history_begin_use(&h, &low, 4096, 512, 100));
+  cr_assert(ul_history_begin_use(&h, &high, 8192, 512, 200));
+  ul_history_join(&h, &low, high);
+  record(&h, 0, 5);
+  cr_assert(ul_history_note_end(&h, UL_ACTION_FREE_REQUESTED, 4096, 1, 0, low));
+  cr_expect_eq(last_bytes(&h), 100u);
+  cr_assert(ul_history_note_end(&h, UL_ACTION_FREE_REQUESTED, 4096, 3, 0, 0)); /* none */
+  cr_expect_eq(last_bytes(&h), 100u);
+  cr_assert(ul_history_note_end(&h, UL_ACTION_SEGMENT_FREE, 4096, 2, 0, low));
+  cr_expect_eq(last_bytes(&h), 2u);
+  ul_history_cut(&h, &low, 8192); /* not while recording is off */
+  cr_assert(ul_history_note_end(&h, UL_ACTION_FREE_COMPLETED, 4096, 1, 0, low));
+  cr_expect_eq(last_bytes(&h), 100u);
+  record(&h, 1, 5);
+  ul_history_cut(&h, &low, 8192);
+  cr_assert(ul_history_note_end(&h, UL_ACTION_FREE_COMPLETED, 4096, 1, 0, low));
+  cr_expect_eq(last_bytes(&h), 200u);
+  ul_history_drop(&h, low);
   ul_history_release(&h);
-  ul_history_release(&later);
 }

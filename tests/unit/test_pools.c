@@ -93,9 +93,9 @@ Test(pools, a_released_pool_takes_no_routing_until_it_is_gone) {
 Test(pools, one_release_too_many_breaks_the_library) {
   ul_pools p = make("2.15");
 
-  cr_assert_eq(ul_pools_create(&p, 7), UL_POOLS_DONE);
+  cr_assert_eq(ul_pools_create(&p, 7, 0), UL_POOLS_DONE);
   cr_assert_eq(ul_pools_drop(&p, 7), UL_POOLS_DONE);
-  cr_expect_eq(ul_pools_drop(&p, 7), UL_POOLS_BROKEN);
+  cr_expect_eq(ul_pools_drop(&p, 7), UL_POOLS_REFUSED);
   ul_pools_release(&p);
 }
 
@@ -125,7 +125,7 @@ Test(pools, traits_exist_from_their_release_on) {
 
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     ul_pools p = make(rows[i].torch);
-    cr_expect_eq(ul_pools_create(&p, 1) == UL_POOLS_DONE, rows[i].create, "%s", rows[i].torch);
+    cr_expect_eq(ul_pools_create(&p, 1, 0) == UL_POOLS_DONE, rows[i].create, "%s", rows[i].torch);
     cr_expect_eq(ul_pools_register(&p, 9, UL_POOL_ON_OOM) == UL_POOLS_DONE, rows[i].on_oom, "%s",
                  rows[i].torch);
     cr_expect_eq(ul_pools_register(&p, 9, UL_POOL_NO_SPLIT) == UL_POOLS_DONE, rows[i].no_split,
@@ -144,4 +144,33 @@ Test(pools, a_copy_is_independent) {
   cr_expect_eq(ul_pools_route(&copy, 0), 0);
   ul_pools_release(&copy);
   ul_pools_release(&p);
+}
+
+/* Orders seen on the library of 2.9.1: five pools released in any order and flushed, and nineteen.
+ */
+Test(pools, are_flushed_in_the_order_of_a_hash_table) {
+  static const uint32_t five[] = {5, 2, 4, 1, 3};
+  static const uint32_t nineteen[] = {13, 5, 18, 10, 2,  15, 7, 12, 4, 17,
+                                      9,  1, 14, 6,  19, 11, 3, 16, 8};
+  static const uint32_t apart[] = {13, 3000, 7, 12, 100}, ids[] = {100, 7, 3000, 12, 13};
+  ul_pools p = make("2.9"), q = make("2.9");
+  size_t at = 0, i;
+
+  for (uint32_t id = 1; id <= 19; id++) {
+    cr_assert_eq(ul_pools_create(&p, id, 0), UL_POOLS_DONE);
+    cr_assert_eq(ul_pools_drop(&p, id), UL_POOLS_DONE);
+    if (id == 5) {
+      for (i = 0; i < 5; i++)
+        cr_expect_eq(ul_pools_next_freeable(&p, &at), five[i]);
+      cr_expect_eq(ul_pools_next_freeable(&p, &at), 0u);
+    }
+  }
+  for (i = 0, at = 0; i < 19; i++)
+    cr_expect_eq(ul_pools_next_freeable(&p, &at), nineteen[i]);
+  for (i = 0; i < 5; i++)
+    cr_assert_eq(ul_pools_register(&q, ids[i], UL_POOL_ON_OOM), UL_POOLS_DONE);
+  for (i = 0, at = 0; i < 5; i++)
+    cr_expect_eq(ul_pools_next_on_oom(&q, &at), apart[i]);
+  ul_pools_release(&p);
+  ul_pools_release(&q);
 }
