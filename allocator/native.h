@@ -23,6 +23,10 @@
 #include "base/idmap.h"
 #include "base/vec.h"
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_AVX2_WAY 1
+#endif
+
 enum {
   BLOCK_ALLOCATED = 1u << 0, /* the program holds it */
   BLOCK_PENDING = 1u << 1,   /* freed, but other streams may still use it */
@@ -173,6 +177,16 @@ int ul_native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, ui
 void ul_native_recount(native *n); /* sums of free memory, after a pool changed its nature */
 void ul_native_settings_changed(native *n); /* what is derived from settings and limit */
 
+int ul_native_make_room_for(native *n, uint64_t handle); /* in block_of */
+
+/* native_apply.c: one event, the careful way. */
+ul_status ul_native_apply(native *n, const ul_event *event, const ul_grants *grants,
+                          ul_outcome *outcome, ul_error *err);
+
+/* model_native.c: best fit, one candidate only (allocator-spec 3.2), taken out. 0 if the driver
+ * must be asked. expandable: the option is on for this request. */
+uint32_t ul_native_take_candidate(native *n, native_lane *lane, uint64_t rounded, int expandable);
+
 /* native_free.c */
 int ul_native_free_block(native *n, uint32_t block);
 int ul_native_add_pending(native *n, uint32_t block);
@@ -199,6 +213,11 @@ uint64_t ul_native_unit(const native *n, const native_lane *lane);
 uint64_t ul_native_whole_units(const native *n, const native_block *block);
 uint32_t ul_native_range_new(native *n, uint32_t lane, uint64_t address, uint64_t bytes);
 uint64_t ul_native_range_bytes(const native *n, const native_lane *lane);
+
+/* native_life.c */
+ul_status ul_native_create(void **state, const ul_model_options *options, ul_error *err);
+ul_status ul_native_clone(void **out, const void *state, ul_error *err);
+void ul_native_destroy(void *state);
 
 /* native_state.c, native_check.c, native_statistics.c */
 ul_status ul_native_load(void *state, const ul_state *from, ul_error *err);

@@ -9,6 +9,7 @@ enum {
   UNMAPPED_KEY = 1,
   /* An index by units takes a quarter of a MiB; lanes past these find sizes by directory. */
   UNIT_LANES = 64,
+  FEW_HANDLES = 256,
 };
 
 uint32_t ul_native_grow_blocks(native *n) {
@@ -19,6 +20,20 @@ uint32_t ul_native_grow_blocks(native *n) {
   if (n->blocks.count >= UINT32_MAX || !UL_VEC_PUSH(&n->blocks, dead))
     return 0;
   return (uint32_t)(n->blocks.count - 1);
+}
+
+/* Room for a handle and as many again: the next ones are met by the short way. */
+int ul_native_make_room_for(native *n, uint64_t handle) {
+  const size_t wanted = handle < FEW_HANDLES ? FEW_HANDLES : (size_t)handle * 2;
+
+  if (handle < n->block_of.count)
+    return 1;
+  if (!UL_VEC_RESERVE(&n->block_of, wanted - n->block_of.count))
+    return 0;
+  memset(&n->block_of.items[n->block_of.count], 0,
+         (wanted - n->block_of.count) * sizeof(*n->block_of.items));
+  n->block_of.count = wanted;
+  return 1;
 }
 
 uint32_t ul_native_pool_of(native *n, uint32_t pool) {
