@@ -34,7 +34,7 @@ static size_t find_leaf(const ul_free_set *set, uint64_t bytes) {
 
   while (length > 1) {
     const size_t half = length / 2;
-    base += base[half - 1] < bytes ? half : 0;
+    base += half & -(size_t)(base[half - 1] < bytes); /* not a branch: sizes have no pattern */
     length -= half;
   }
   return (size_t)(base - set->tops) + (length && *base < bytes);
@@ -44,10 +44,10 @@ static size_t find_leaf(const ul_free_set *set, uint64_t bytes) {
  * so that six steps without a decision find it. */
 static uint32_t find_position(const ul_free_leaf *leaf, uint64_t bytes) {
   const uint64_t *base = leaf->sizes;
-  uint32_t half;
+  size_t half;
 
   for (half = UL_FREE_LEAF / 2; half; half /= 2)
-    base += base[half - 1] < bytes ? half : 0;
+    base += half & -(size_t)(base[half - 1] < bytes);
   return (uint32_t)(base - leaf->sizes) + (*base < bytes);
 }
 

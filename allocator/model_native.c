@@ -67,7 +67,7 @@ UL_INLINE uint32_t lane_of(native *n, uint32_t pool, uint32_t stream, int small)
 }
 
 /* Splits and hands out a block that is in no set (allocator-spec 3.9, 3.10). */
-UL_INLINE step hand_out(native *n, uint32_t block, const ul_event *event, uint64_t rounded,
+UL_INLINE step hand_out(native *n, native_lane *lane, uint32_t block, const ul_event *event, uint64_t rounded,
                         int small, uint64_t unsplit_limit) {
   const int slot = small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
   native_block *b = &n->blocks.items[block];
@@ -77,7 +77,7 @@ UL_INLINE step hand_out(native *n, uint32_t block, const ul_event *event, uint64
 
   if (remaining > unsplit_limit) {
     const uint32_t rest = ul_native_cut(n, block, rounded);
-    if (__builtin_expect(!rest, 0) || !ul_native_put_free(n, rest))
+    if (__builtin_expect(!rest, 0) || !ul_native_put_free_in(n, lane, rest))
       return STEP_NOMEM;
     b = &n->blocks.items[block];
     bytes = (int64_t)rounded;
@@ -115,9 +115,12 @@ UL_INLINE step take_and_hand_out(native *n, const ul_event *event, uint64_t roun
   if (__builtin_expect(!block, 0))
     return STEP_ELSEWHERE;
   b = &n->blocks.items[block];
-  n->whole_bytes[lane->held] -= ul_native_returnable(n, b);
+  if (__builtin_expect(lane->has_ranges, 0))
+    n->whole_bytes[lane->held] -= ul_native_returnable(n, b);
+  else if (!(b->prev | b->next))
+    n->whole_bytes[lane->held] -= b->bytes;
   *out = block;
-  return hand_out(n, block, event, rounded, small, n->unsplit_limit[small]);
+  return hand_out(n, lane, block, event, rounded, small, n->unsplit_limit[small]);
 }
 
 /* The short way: serves a request from the cache, or leaves it as it is. */
@@ -137,6 +140,7 @@ UL_INLINE step serve_cached(native *n, const ul_event *event, uint32_t *block) {
 /* The short way of a block that no other stream used. */
 UL_INLINE step free_at_once(native *n, const ul_event *event, ul_placement *placement) {
   native_block *b;
+  native_lane *lane;
   native_joined joined;
   uint64_t bytes, requested, rounded;
   uint32_t block;
@@ -156,10 +160,11 @@ UL_INLINE step free_at_once(native *n, const ul_event *event, ul_placement *plac
   placement->block_bytes = bytes;
   n->block_of.items[event->handle] = 0;
   n->live_rounded_bytes -= rounded < bytes ? rounded : bytes;
+  lane = &n->lanes.items[b->lane];
   joined = ul_native_join_free(n, block);
   ul_native_count(n, slot, -1, -(int64_t)bytes, joined.split_count, joined.split_bytes);
   ul_native_count_released(n, slot, requested);
-  return ul_native_put_free(n, joined.block) ? STEP_DONE : STEP_NOMEM;
+  return ul_native_put_free_in(n, lane, joined.block) ? STEP_DONE : STEP_NOMEM;
 }
 
 /* The short way of one event. */

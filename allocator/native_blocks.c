@@ -10,16 +10,25 @@ enum {
   /* An index by units takes a quarter of a MiB; lanes past these find sizes by directory. */
   UNIT_LANES = 64,
   FEW_HANDLES = 256,
+  BLOCKS_AT_ONCE = 16,
 };
 
 uint32_t ul_native_grow_blocks(native *n) {
   const native_block dead = {.flags = BLOCK_DEAD};
+  uint32_t first, i;
 
   if (!n->blocks.count && !UL_VEC_PUSH(&n->blocks, dead))
     return 0;
-  if (n->blocks.count >= UINT32_MAX || !UL_VEC_PUSH(&n->blocks, dead))
+  if (n->blocks.count > UINT32_MAX - BLOCKS_AT_ONCE || !UL_VEC_RESERVE(&n->blocks, BLOCKS_AT_ONCE))
     return 0;
-  return (uint32_t)(n->blocks.count - 1);
+  first = (uint32_t)n->blocks.count;
+  for (i = 0; i < BLOCKS_AT_ONCE; i++) {
+    n->blocks.items[first + i] = dead;
+    n->blocks.items[first + i].next = i + 1 < BLOCKS_AT_ONCE ? first + i + 1 : n->dead_block;
+  }
+  n->blocks.count += BLOCKS_AT_ONCE;
+  n->dead_block = first + 1; /* the first is handed out */
+  return first;
 }
 
 /* Room for a handle and as many again: the next ones are met by the short way. */

@@ -76,19 +76,23 @@ UL_INLINE void ul_native_block_delete(native *n, uint32_t block) {
 
 /* left absorbs right, its neighbour; neither is in a set. left keeps what is its own. */
 UL_INLINE void ul_native_join(native *n, uint32_t left, uint32_t right) {
-  native_block *l = &n->blocks.items[left], *r = &n->blocks.items[right];
+  native_block *const blocks = n->blocks.items;
 
-  l->bytes += r->bytes;
-  l->next = r->next;
-  n->blocks.items[r->next].prev = left; /* of index 0 where there is none: nobody looks */
-  ul_native_block_delete(n, right);
+  blocks[left].bytes += blocks[right].bytes;
+  blocks[left].next = blocks[right].next;
+  blocks[blocks[right].next].prev = left; /* of index 0 where there is none: nobody looks */
+  blocks[right].flags = BLOCK_DEAD;
+  blocks[right].next = n->dead_block;
+  n->dead_block = right;
 }
 
 /* What PyTorch's object carries goes from one index to another. */
 UL_INLINE void ul_native_move_object(native *n, uint32_t to, uint32_t from) {
-  n->blocks.items[to].requested_bytes = n->blocks.items[from].requested_bytes;
-  if (n->numbers_blocks)
-    n->blocks.items[to].tie = n->blocks.items[from].tie;
+  native_block *const blocks = n->blocks.items;
+
+  blocks[to].requested_bytes = blocks[from].requested_bytes;
+  if (__builtin_expect(n->numbers_blocks, 0))
+    blocks[to].tie = blocks[from].tie;
 }
 
 /* Cuts block at `bytes`; the rest takes a new index, in no set, and the object. The front becomes a
@@ -134,16 +138,31 @@ UL_INLINE uint64_t ul_native_returnable(const native *n, const native_block *b) 
   return b->prev | b->next ? 0 : b->bytes;
 }
 
-UL_INLINE int ul_native_put_free(native *n, uint32_t block) {
+UL_INLINE int ul_native_put_free_in(native *n, native_lane *lane, uint32_t block) {
   native_block *b = &n->blocks.items[block];
-  native_lane *lane = &n->lanes.items[b->lane];
   const ul_free_entry entry = {b->bytes, b->tie, block};
 
   b->gc_base = __builtin_expect(n->counts_searches, 0)
                    ? n->pools.items[lane->pool].searches[lane->small]
                    : 0;
-  n->whole_bytes[lane->held] += ul_native_returnable(n, b);
+  if (__builtin_expect(lane->has_ranges, 0))
+    n->whole_bytes[lane->held] += ul_native_returnable(n, b);
+  else if (!(b->prev | b->next))
+    n->whole_bytes[lane->held] += b->bytes;
   return ul_free_put(&lane->free, entry);
+}
+
+UL_INLINE int ul_native_put_free(native *n, uint32_t block) {
+  return ul_native_put_free_in(n, &n->lanes.items[n->blocks.items[block].lane], block);
+}
+
+/* Takes out a free block beside another one: without ranges it is no whole segment. */
+UL_INLINE void ul_native_take_neighbour(native *n, native_lane *lane, uint32_t block) {
+  const native_block *b = &n->blocks.items[block];
+
+  if (__builtin_expect(lane->has_ranges, 0))
+    n->whole_bytes[lane->held] -= ul_native_returnable(n, b);
+  ul_free_take_known(&lane->free, b->bytes, b->tie, block);
 }
 
 UL_INLINE void ul_native_take_free(native *n, uint32_t block) {
@@ -163,7 +182,9 @@ typedef struct native_joined {
 
 /* A block that is allocated or pending no more joins its free neighbours (allocator-spec 4.2). */
 UL_INLINE native_joined ul_native_join_free(native *n, uint32_t block) {
-  native_block *b = &n->blocks.items[block];
+  native_block *const blocks = n->blocks.items;
+  native_block *b = &blocks[block];
+  native_lane *const lane = &n->lanes.items[b->lane];
   const uint32_t prev = b->prev, next = b->next;
   native_joined joined = {block, 0, 0};
 
@@ -171,22 +192,22 @@ UL_INLINE native_joined ul_native_join_free(native *n, uint32_t block) {
   b->handle = 0;
   b->stack = 0;
   b->uses = 0;
-  if (ul_native_is_free(&n->blocks.items[prev])) {
+  if (ul_native_is_free(&blocks[prev])) {
     joined.split_count--;
-    joined.split_bytes -= (int64_t)n->blocks.items[prev].bytes;
-    ul_native_take_free(n, prev);
+    joined.split_bytes -= (int64_t)blocks[prev].bytes;
+    ul_native_take_neighbour(n, lane, prev);
     ul_native_move_object(n, prev, block);
     ul_native_join(n, prev, block);
     joined.block = prev;
   }
-  if (ul_native_is_free(&n->blocks.items[next])) {
+  if (ul_native_is_free(&blocks[next])) {
     joined.split_count--;
-    joined.split_bytes -= (int64_t)n->blocks.items[next].bytes;
-    ul_native_take_free(n, next);
+    joined.split_bytes -= (int64_t)blocks[next].bytes;
+    ul_native_take_neighbour(n, lane, next);
     ul_native_join(n, joined.block, next);
   }
-  b = &n->blocks.items[joined.block];
-  if (b->flags & BLOCK_EXPANDABLE) {
+  b = &blocks[joined.block];
+  if (__builtin_expect(b->flags & BLOCK_EXPANDABLE, 0)) {
     joined.split_count = joined.split_bytes = 0;
   } else if (b->prev | b->next) {
     joined.split_count++;
