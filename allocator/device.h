@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The modelled driver of one device: capacity, addresses, and the answers that a recording says it
- * gave. Charges whole units of 2 MiB, whatever is asked. */
+ * gave. Charges segments in whole multiples of 2 MiB, units of expandable ones as they
+ * are. */
 #ifndef UL_ALLOCATOR_DEVICE_H
 #define UL_ALLOCATOR_DEVICE_H
 

@@ -103,7 +103,7 @@ static int pool_step(naive *n, const ul_event *e, ul_outcome *o) {
     return 1;
   case UL_EVENT_POOL_END:
   case UL_EVENT_CAPTURE_END:
-    answer_pools(n, o, ul_pools_end(pools, e->pool, e->stream));
+    answer_pools(n, o, ul_pools_end(pools, e->pool, e->stream, e->kind == UL_EVENT_CAPTURE_END));
     return 1;
   case UL_EVENT_POOL_RELEASE:
     answer_pools(n, o, ul_pools_drop(pools, e->pool));

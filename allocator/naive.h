@@ -48,6 +48,7 @@ typedef struct naive_block {
 typedef struct naive_segment {
   uint64_t address, bytes;
   uint64_t order; /* of creation, from 0 */
+  uint64_t unit;  /* of mapping: that of the time of its creation */
   uint32_t pool, stream, stack;
   int small, expandable;
   UL_VEC(naive_block) blocks;
@@ -132,8 +133,8 @@ typedef struct naive {
 
 naive_block *ul_naive_at(const naive *n, naive_place p);
 naive_segment *ul_naive_segment(const naive *n, naive_place p);
-uint64_t ul_naive_unit(const naive *n, const naive_segment *s);
-int ul_naive_slot(int small); /* of the statistics */
+uint64_t ul_naive_unit(const naive *n, int small); /* of new expandable segments */
+int ul_naive_slot(int small);                      /* of the statistics */
 /* All free blocks of one pool, stream and kind, in set order; the caller releases the list. */
 naive_places ul_naive_free_blocks(naive *n, uint32_t pool, uint32_t stream, int small);
 uint32_t ul_naive_streams(const naive *n); /* one more than the highest with a segment */

@@ -134,7 +134,7 @@ static int find_in_pool(naive *n, naive_request *r, naive_place *out) {
   if (answer == UL_POOLS_DONE) {
     n->next_number += n->profile->keys_are_numbered;
     found = ul_naive_find(n, r, out);
-    answer = ul_pools_end(&n->pools, r->pool, UL_STREAM_ALL);
+    answer = ul_pools_end(&n->pools, r->pool, UL_STREAM_ALL, 0);
     if (answer == UL_POOLS_DONE)
       answer = ul_pools_drop(&n->pools, r->pool);
   }
@@ -169,12 +169,11 @@ static int find_on_oom(naive *n, naive_request *r, naive_place *out) {
 
 /* Nothing more can be tried: there is an answer, or an error. */
 static int is_over(const naive *n, ul_device_answer answer) {
-  return answer != UL_DEVICE_REFUSED || n->error || n->broken || n->nomem;
+  return answer != UL_DEVICE_REFUSED || n->outcome->preempted || n->error || n->broken || n->nomem;
 }
 
 /* All attempts at memory once the search has failed. */
 static ul_device_answer grow(naive *n, naive_request *r, naive_place *out) {
-  const char *unused;
   ul_device_answer answer;
 
   if (ul_naive_collects(n))
@@ -189,7 +188,9 @@ static ul_device_answer grow(naive *n, naive_request *r, naive_place *out) {
   if (is_over(n, answer))
     return answer;
   if (!ul_pools_suspended(&n->pools)) {
-    ul_naive_flush(n, 0, &unused);
+    ul_naive_flush(n, 0, &n->error);
+    if (n->error)
+      return UL_DEVICE_REFUSED;
     ul_device_after_flush(&n->device);
     answer = ul_naive_ask(n, r, 1, out);
     if (is_over(n, answer))
@@ -247,14 +248,6 @@ static void raise_oom(naive *n, const naive_request *r, ul_outcome *o) {
   ul_naive_count(n, UL_STAT_NUM_OOMS);
 }
 
-/* throw_on_cudamalloc_oom: without a limit, what the device cannot hold is not even asked for. */
-static int is_preempted(const naive *n, const naive_request *r) {
-  const uint64_t total = ul_naive_total(n), capacity = n->device.capacity_bytes;
-
-  return n->settings.throw_on_oom && n->limit == UINT64_MAX && capacity &&
-         (total > capacity || r->segment_bytes > capacity - total);
-}
-
 /* Whether the pool's own allocator keeps expandable segments away from it. */
 static int expandable_for(const naive *n, uint32_t pool) {
   const ul_pool *p = pool ? ul_pools_find(&n->pools, pool) : NULL;
@@ -310,10 +303,8 @@ void ul_naive_alloc(naive *n, const ul_event *e, ul_outcome *o) {
     return;
   n->facts = (ul_oom_facts){0};
   n->next_number += n->profile->keys_are_numbered;
-  if (!ul_naive_find(n, &r, &p)) {
-    o->preempted = (uint8_t)is_preempted(n, &r);
-    answer = o->preempted ? UL_DEVICE_REFUSED : grow(n, &r, &p);
-  }
+  if (!ul_naive_find(n, &r, &p))
+    answer = grow(n, &r, &p);
   if (n->nomem || n->broken || n->error || answer == UL_DEVICE_NOMEM) {
     n->nomem |= answer == UL_DEVICE_NOMEM;
     return;

@@ -13,8 +13,8 @@ naive_block *ul_naive_at(const naive *n, naive_place p) {
   return &ul_naive_segment(n, p)->blocks.items[p.block];
 }
 
-uint64_t ul_naive_unit(const naive *n, const naive_segment *s) {
-  return s->small ? UL_SMALL_SEGMENT_BYTES : n->settings.large_segment_bytes;
+uint64_t ul_naive_unit(const naive *n, int small) {
+  return small ? UL_SMALL_SEGMENT_BYTES : n->settings.large_segment_bytes;
 }
 
 int ul_naive_slot(int small) {
@@ -120,6 +120,7 @@ size_t ul_naive_add_segment(naive *n, const naive_request *r, uint64_t address, 
   fresh.stack = r->stack;
   fresh.small = r->small;
   fresh.expandable = expandable;
+  fresh.unit = ul_naive_unit(n, r->small);
   fresh.order = n->next_order++;
   if (!UL_VEC_PUSH(&n->segments, fresh)) {
     n->nomem = 1;

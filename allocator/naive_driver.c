@@ -12,10 +12,9 @@ int ul_naive_collects(const naive *n) {
 }
 
 uint64_t ul_naive_range_bytes(const naive *n, int small) {
-  const naive_segment like = {.small = small};
   const uint64_t total = n->device.capacity_bytes ? n->device.capacity_bytes : UNKNOWN_DEVICE_BYTES;
 
-  return ul_round_up(ul_reserve_bytes(&n->settings, total), ul_naive_unit(n, &like));
+  return ul_round_up(ul_reserve_bytes(&n->settings, total), ul_naive_unit(n, small));
 }
 
 /* Maps the front of an unmapped block in whole units. *out is its index, joined to its mapped
@@ -24,12 +23,12 @@ static ul_device_answer map_front(naive *n, size_t segment_index, size_t index, 
                                   size_t *out) {
   naive_segment *s = &n->segments.items[segment_index];
   naive_block *b = &s->blocks.items[index], *rest;
-  const uint64_t bytes = ul_round_up(wanted, ul_naive_unit(n, s));
+  const uint64_t bytes = ul_round_up(wanted, s->unit);
   const uint64_t address = b->address;
   const ul_device_answer answer = ul_device_map(&n->device, address, bytes);
 
   if (answer == UL_DEVICE_REFUSED)
-    ul_naive_call(n, UL_DRIVER_MAP_REFUSED, 0, ul_naive_unit(n, s), s->stream);
+    ul_naive_call(n, UL_DRIVER_MAP_REFUSED, 0, s->unit, s->stream);
   if (answer != UL_DEVICE_GRANTED)
     return answer;
   ul_naive_call(n, UL_DRIVER_SEGMENT_MAP, address, bytes, s->stream);
@@ -164,6 +163,16 @@ static int over_limit(const naive *n, const naive_request *r) {
          (total > n->limit || r->segment_bytes > n->limit - total);
 }
 
+/* throw_on_cudamalloc_oom: what would pass the fraction of the settings, as they are now, is not
+ * even asked for. It comes after the limit, which may be another one: that of the call. */
+static int is_preempted(const naive *n, const naive_request *r) {
+  const uint64_t total = ul_naive_total(n);
+  const uint64_t most = (uint64_t)(n->settings.fraction * (double)n->property_bytes);
+
+  return n->settings.throw_on_oom && n->property_bytes &&
+         (total > most || r->segment_bytes > most - total);
+}
+
 ul_device_answer ul_naive_ask(naive *n, const naive_request *r, int retry, naive_place *out) {
   const int maps = r->expandable && (!r->pool || n->profile->private_expandable);
   ul_device_answer answer = UL_DEVICE_REFUSED;
@@ -176,7 +185,10 @@ ul_device_answer ul_naive_ask(naive *n, const naive_request *r, int retry, naive
   pool = r->pool ? ul_pools_find(&n->pools, r->pool) : NULL;
   if (over_limit(n, r))
     answer = UL_DEVICE_REFUSED;
-  else if (maps && pool && pool->custom)
+  else if (is_preempted(n, r)) {
+    n->outcome->preempted = 1;
+    return UL_DEVICE_REFUSED;
+  } else if (maps && pool && pool->custom)
     n->error = "expandable segments in a pool with an allocator of its own";
   else
     answer = maps ? map_run(n, r, out) : new_segment(n, r, out);

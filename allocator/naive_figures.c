@@ -146,8 +146,8 @@ void ul_naive_reset_accumulated(void *state) {
 /* ---- totals ---- */
 
 /* What a flush would give back of a free block. */
-static uint64_t releasable(const naive *n, const naive_segment *s, const naive_block *b) {
-  const uint64_t unit = ul_naive_unit(n, s), start = b->address - s->address;
+static uint64_t releasable(const naive_segment *s, const naive_block *b) {
+  const uint64_t unit = s->unit, start = b->address - s->address;
   const uint64_t first = ul_round_up(start, unit), last = (start + b->bytes) / unit * unit;
 
   if (s->expandable)
@@ -174,7 +174,7 @@ void ul_naive_count_totals(naive *n) {
         continue;
       t.reserved_bytes += b->bytes;
       if (b->is == NAIVE_FREE) {
-        *(is_freeable(n, s->pool) ? &t.releasable_bytes : &t.held_bytes) += releasable(n, s, b);
+        *(is_freeable(n, s->pool) ? &t.releasable_bytes : &t.held_bytes) += releasable(s, b);
         continue;
       }
       t.active_bytes += b->bytes;

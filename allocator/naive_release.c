@@ -53,7 +53,7 @@ static void cut_free(naive *n, naive_place *p, uint64_t bytes, int from_end) {
 /* Unmaps the whole units of a free block. */
 static void unmap(naive *n, naive_place p) {
   naive_segment *s = ul_naive_segment(n, p);
-  const uint64_t unit = ul_naive_unit(n, s), start = ul_naive_at(n, p)->address - s->address;
+  const uint64_t unit = s->unit, start = ul_naive_at(n, p)->address - s->address;
   const uint64_t end = start + ul_naive_at(n, p)->bytes;
   const uint64_t first = ul_round_up(start, unit), last = end / unit * unit;
   const naive_block *b;
@@ -172,6 +172,10 @@ static void release_private(naive *n, uint32_t id, int alone, const char **reaso
       return;
     }
     wait_for(n, id);
+  }
+  if (pool->uses < 0) {
+    *reason = "a private pool that was released too often is emptied";
+    return;
   }
   release_pool(n, id, 1);
   release_pool(n, id, 0);

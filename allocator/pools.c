@@ -134,10 +134,11 @@ static uint32_t routed_stream(const ul_pools *pools, uint32_t stream) {
   return stream;
 }
 
-/* Through 2.3 the count of routings is raised before anything is looked at, and an error does not
- * lower it again; the use of the pool is taken before the error is noticed in every release. */
+/* Through 2.2 the count of routings is raised, and lowered, before anything is looked at, and an
+ * error does not take that back; the use of the pool is taken before the error is noticed in every
+ * release. */
 ul_pools_answer ul_pools_begin(ul_pools *pools, uint32_t id, uint32_t stream, int captures) {
-  ul_routing routing = {id, routed_stream(pools, stream), captures != 0};
+  ul_routing routing = {id, routed_stream(pools, stream)};
   const uint32_t early = pools->profile->routing != UL_ROUTING_LIST;
   ul_pools_answer answer;
 
@@ -155,17 +156,21 @@ ul_pools_answer ul_pools_begin(ul_pools *pools, uint32_t id, uint32_t stream, in
                              : "requests are routed to this pool already");
   pools->routings.items[pools->routings.count++] = routing;
   pools->underway += 1 - early;
-  pools->captures += routing.captures;
+  pools->captures += captures != 0;
   return UL_POOLS_DONE;
 }
 
-ul_pools_answer ul_pools_end(ul_pools *pools, uint32_t id, uint32_t stream) {
+ul_pools_answer ul_pools_end(ul_pools *pools, uint32_t id, uint32_t stream, int captures) {
   ul_routing *routing = routing_of(pools, id, routed_stream(pools, stream));
+  const uint32_t early = pools->profile->routing != UL_ROUTING_LIST;
 
+  if (captures && !pools->captures && !pools->profile->routing_suspends)
+    return refuse(pools, "no graph is being captured");
+  pools->captures -= captures && pools->captures;
+  pools->underway -= early; /* below 0, too, which counts as any other number */
   if (!routing)
     return refuse(pools, "no requests are routed to this pool");
-  pools->captures -= routing->captures;
-  pools->underway--;
+  pools->underway -= 1 - early;
   pools->routings.count--;
   memmove(routing, routing + 1,
           (size_t)(&pools->routings.items[pools->routings.count] - routing) * sizeof(*routing));

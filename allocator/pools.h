@@ -29,8 +29,7 @@ typedef struct ul_pool {
 
 typedef struct ul_routing {
   uint32_t pool;
-  uint32_t stream;  /* UL_STREAM_ALL: every one */
-  uint8_t captures; /* a graph is captured meanwhile */
+  uint32_t stream; /* UL_STREAM_ALL: every one */
 } ul_routing;
 
 typedef struct ul_pools {
@@ -38,8 +37,8 @@ typedef struct ul_pools {
   UL_VEC(ul_pool) pools;       /* in order of first mention */
   ul_idmap index;              /* id -> position + 1 */
   UL_VEC(ul_routing) routings; /* first begun first */
-  uint32_t underway; /* routings as the release counts them; failed ones may stay counted */
-  uint32_t captures;
+  uint32_t underway;      /* routings as the release counts them; failed ones may stay counted */
+  uint32_t captures;      /* graphs being captured: a count of its own, whatever is routed */
   ul_hash_order freeable; /* ids; the order of flushes */
   ul_hash_order on_oom;   /* ids; the order in which they are tried */
   const char *reason;     /* of the last refusal; static storage */
@@ -73,8 +72,9 @@ ul_pools_answer ul_pools_create(ul_pools *pools, uint32_t id, int custom);
 /* beginAllocateToPool and its forerunners; captures: a graph capture is under way meanwhile. */
 ul_pools_answer ul_pools_begin(ul_pools *pools, uint32_t id, uint32_t stream, int captures);
 
-/* endAllocateToPool. Releases 2.1 - 2.3 end by stream, all others by id. */
-ul_pools_answer ul_pools_end(ul_pools *pools, uint32_t id, uint32_t stream);
+/* endAllocateToPool. Releases 2.1 and 2.2 end by stream, all others by id. captures: a capture ends
+ * just before; from 2.13 on it is an error if there is none, and the routing stays. */
+ul_pools_answer ul_pools_end(ul_pools *pools, uint32_t id, uint32_t stream, int captures);
 
 /* releasePool: one use less. Refused where there is none, but counted all the same. */
 ul_pools_answer ul_pools_drop(ul_pools *pools, uint32_t id);

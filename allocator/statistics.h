@@ -38,10 +38,11 @@ typedef struct ul_statistics {
   uint64_t counters[UL_STAT_COUNTER_COUNT];
 } ul_statistics;
 
+/* Settings changed meanwhile can make a statistic negative, as they do in PyTorch's int64_t. */
 static inline void ul_stat_increase_one(ul_stat_values *values, uint64_t by) {
   values->current += by;
   values->allocated += by;
-  if (values->current > values->peak)
+  if ((int64_t)values->current > (int64_t)values->peak)
     values->peak = values->current;
 }
 

@@ -282,14 +282,25 @@ static int wants_history(const ul_runner *r) {
 static ul_status record_history(ul_runner *r, ul_answer *a, const ul_script_command *c,
                                 ul_error *err) {
   const uint64_t unlimited = 1000000000;
+  ul_error why;
+  ul_status status;
 
   if (!wants_history(r))
     return UL_OK;
   r->records_history = c->kind == UL_SCRIPT_HISTORY_ON;
   r->history_entries = c->number != UL_SCRIPT_NO_NUMBER ? c->number : unlimited;
   r->devices[a->device].shown_entries = 0;
-  return ul_model_record_history(r->devices[a->device].model, r->records_history,
-                                 r->history_entries, err);
+  status = ul_model_record_history(r->devices[a->device].model, r->records_history,
+                                   r->history_entries, &why);
+  if (status == UL_E_STATE) { /* the real library writes past its ring from here on */
+    memcpy(r->message, why.message, sizeof(why.message));
+    a->result = UL_ANSWER_BROKEN;
+    a->message = r->message;
+    return UL_OK;
+  }
+  if (status != UL_OK && err)
+    *err = why;
+  return status;
 }
 
 /* A snapshot is one of every device, and each history notes it. That of the device shown is taken
@@ -372,7 +383,8 @@ static ul_status show_stats(ul_runner *r, ul_answer *a, const ul_script_command 
   return UL_OK;
 }
 
-/* The driver gives memory out in whole units; a release's segments need not be. */
+/* The driver gives memory out in whole units; a release's segments need not be. Units of expandable
+ * segments are counted as they are. */
 static ul_status show_used(ul_runner *r, ul_answer *a, const ul_script_command *c, ul_error *err) {
   const uint64_t unit = UINT64_C(2) << 20;
   uint32_t i;
@@ -380,8 +392,10 @@ static ul_status show_used(ul_runner *r, ul_answer *a, const ul_script_command *
   (void)c;
   UL_TRY(ul_model_state(r->devices[a->device].model, &r->state, err));
   a->shows_used = 1;
-  for (i = 0; i < r->state.segment_count; i++)
-    a->used_bytes += (r->state.segments[i].bytes + unit - 1) / unit * unit;
+  for (i = 0; i < r->state.segment_count; i++) {
+    const ul_segment *s = &r->state.segments[i];
+    a->used_bytes += s->is_expandable ? s->bytes : (s->bytes + unit - 1) / unit * unit;
+  }
   return UL_OK;
 }
 

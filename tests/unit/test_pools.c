@@ -25,9 +25,9 @@ Test(pools, of_two_routings_of_a_stream_the_release_decides_which_serves) {
     cr_assert_eq(ul_pools_begin(&p, 1, 0, 0), UL_POOLS_DONE);
     cr_assert_eq(ul_pools_begin(&p, 2, 0, 0), UL_POOLS_DONE);
     cr_expect_eq(ul_pools_route(&p, 0), rows[i].both, "%s", rows[i].torch);
-    cr_assert_eq(ul_pools_end(&p, 2, 0), UL_POOLS_DONE);
+    cr_assert_eq(ul_pools_end(&p, 2, 0, 0), UL_POOLS_DONE);
     cr_expect_eq(ul_pools_route(&p, 0), rows[i].after_two_ended, "%s", rows[i].torch);
-    cr_assert_eq(ul_pools_end(&p, 1, 0), UL_POOLS_DONE);
+    cr_assert_eq(ul_pools_end(&p, 1, 0, 0), UL_POOLS_DONE);
     cr_expect_eq(ul_pools_route(&p, 0), 0);
     ul_pools_release(&p);
   }
@@ -54,7 +54,7 @@ Test(pools, a_stream_has_one_routing_where_streams_are_routed) {
   cr_assert_eq(ul_pools_begin(&p, 1, 0, 0), UL_POOLS_DONE);
   cr_expect_eq(ul_pools_begin(&p, 2, 0, 0), UL_POOLS_REFUSED);
   cr_expect_eq(ul_pools_route(&p, 0), 1);
-  cr_expect_eq(ul_pools_end(&p, 2, 0), UL_POOLS_DONE); /* the id does not matter */
+  cr_expect_eq(ul_pools_end(&p, 2, 0, 0), UL_POOLS_DONE); /* the id does not matter */
   cr_expect_eq(ul_pools_route(&p, 0), 0);
   cr_expect(ul_pools_suspended(&p)); /* the failed begin stays counted, on 1.13.1 - 2.2.2 */
   ul_pools_release(&p);
@@ -65,8 +65,8 @@ Test(pools, a_second_routing_to_one_pool_is_refused_and_leaves_a_use) {
 
   cr_assert_eq(ul_pools_begin(&p, 1, 0, 0), UL_POOLS_DONE);
   cr_expect_eq(ul_pools_begin(&p, 1, 0, 0), UL_POOLS_REFUSED);
-  cr_assert_eq(ul_pools_end(&p, 1, 0), UL_POOLS_DONE);
-  cr_expect_eq(ul_pools_end(&p, 1, 0), UL_POOLS_REFUSED);
+  cr_assert_eq(ul_pools_end(&p, 1, 0, 0), UL_POOLS_DONE);
+  cr_expect_eq(ul_pools_end(&p, 1, 0, 0), UL_POOLS_REFUSED);
   cr_expect(!ul_pools_suspended(&p));
   cr_assert_eq(ul_pools_drop(&p, 1), UL_POOLS_DONE);
   cr_expect_eq(ul_pools_find(&p, 1)->uses, 1);
@@ -79,7 +79,7 @@ Test(pools, a_released_pool_takes_no_routing_until_it_is_gone) {
 
   cr_expect_eq(ul_pools_drop(&p, 1), UL_POOLS_REFUSED);
   cr_assert_eq(ul_pools_begin(&p, 1, 0, 0), UL_POOLS_DONE);
-  cr_assert_eq(ul_pools_end(&p, 1, 0), UL_POOLS_DONE);
+  cr_assert_eq(ul_pools_end(&p, 1, 0, 0), UL_POOLS_DONE);
   cr_assert_eq(ul_pools_drop(&p, 1), UL_POOLS_DONE);
   cr_expect(ul_pools_find(&p, 1)->freeable);
   cr_expect_eq(ul_pools_begin(&p, 1, 0, 0), UL_POOLS_REFUSED);
@@ -111,7 +111,7 @@ Test(pools, captures_alone_suspend_from_2_13_on) {
     cr_expect_eq(ul_pools_suspended(&p), rows[i].plain, "%s", rows[i].torch);
     cr_assert_eq(ul_pools_begin(&p, 2, 0, 1), UL_POOLS_DONE);
     cr_expect(ul_pools_suspended(&p));
-    cr_assert_eq(ul_pools_end(&p, 2, 0), UL_POOLS_DONE);
+    cr_assert_eq(ul_pools_end(&p, 2, 0, 1), UL_POOLS_DONE);
     cr_expect_eq(ul_pools_suspended(&p), rows[i].plain, "%s", rows[i].torch);
     ul_pools_release(&p);
   }
@@ -139,7 +139,7 @@ Test(pools, a_copy_is_independent) {
 
   cr_assert_eq(ul_pools_begin(&p, 1, 0, 0), UL_POOLS_DONE);
   cr_assert(ul_pools_copy(&copy, &p));
-  cr_assert_eq(ul_pools_end(&copy, 1, 0), UL_POOLS_DONE);
+  cr_assert_eq(ul_pools_end(&copy, 1, 0, 0), UL_POOLS_DONE);
   cr_expect_eq(ul_pools_route(&p, 0), 1);
   cr_expect_eq(ul_pools_route(&copy, 0), 0);
   ul_pools_release(&copy);
