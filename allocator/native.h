@@ -92,10 +92,11 @@ typedef struct native_pool {
 /* Four statistics that move together, of all memory or of one kind of pool: allocation,
  * allocated_bytes, inactive_split, inactive_split_bytes. One change, one largest. PyTorch's fourth
  * figure, allocated, is current + freed since the last reset. */
-typedef int64_t native_four __attribute__((vector_size(32), aligned(8)));
+typedef int64_t native_four __attribute__((vector_size(32), aligned(32)));
 
+/* Two cache lines: a vector across a line's end is slow to read back. */
 typedef struct native_tally {
-  native_four current, peak, freed;
+  _Alignas(64) native_four current, peak, freed;
   int64_t requested, requested_peak, requested_freed; /* requested_bytes: of active blocks */
 } native_tally;
 

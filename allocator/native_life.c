@@ -6,6 +6,15 @@
 #include "allocator/native_fast.h"
 #include "base/error.h"
 
+/* Zeroed, and aligned as its tallies are. */
+static native *new_native(void) {
+  native *n = aligned_alloc(_Alignof(native), sizeof(*n));
+
+  if (n)
+    memset(n, 0, sizeof(*n));
+  return n;
+}
+
 void ul_native_destroy(void *state) {
   native *n = state;
   size_t i;
@@ -41,7 +50,7 @@ ul_status ul_native_create(void **state, const ul_model_options *options, ul_err
 
   UL_TRY(ul_profile_find(&profile, options->torch, NULL, err));
   UL_TRY(ul_settings_parse(&settings, options->settings, options->variable, profile, err));
-  n = calloc(1, sizeof(*n));
+  n = new_native();
   if (!n)
     return ul_fail_nomem(err, "the allocator model");
   n->profile = profile;
@@ -126,7 +135,7 @@ static void disown(native *n) {
 
 ul_status ul_native_clone(void **out, const void *state, ul_error *err) {
   const native *from = state;
-  native *to = calloc(1, sizeof(*to));
+  native *to = new_native();
   int done;
 
   if (!to)
