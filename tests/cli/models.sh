@@ -78,3 +78,15 @@ expect_err 'PyTorch 2.9.0 is taken as 2.9 (run 2.9.1)'
 run script --backend nativ script
 expect_exit 2
 expect_err "did you mean 'native'?"
+
+# The table in docs/settings.md is the program's.
+run models --json
+expect_that "docs/settings.md has the keys that 'ullage models' has" "$PYTHON" - "$ROOT/docs/settings.md" <<'END'
+import json, sys
+for s in json.load(open("out"))["settings"]:
+    row = (s["name"], s["first"], s["last"] or "", s["value"], s["default"], s["effect"])
+    print("| `%s` | %s | %s | %s | %s | %s |" % row, file=open("want", "a"))
+page = [line for line in open(sys.argv[1]) if line.startswith("| `")]
+table = page[: len(open("want").readlines())]
+sys.exit("".join(table) != open("want").read())
+END
