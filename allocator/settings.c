@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/settings_reader.h"
+#include "allocator/settings_refusal.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "ullage/nearest.h"
@@ -57,52 +57,75 @@ static const char *releases_of(const ul_setting *key, char *out, size_t size) {
   return out;
 }
 
-static ul_status unknown_key(const char *word, ul_error *err) {
-  const char *near = ul_nearest(word, next_key, NULL);
-  char releases[WORD_BYTES];
+static ul_status unknown_key(const ul_settings_reader *r, const ul_token *token, ul_error *err) {
+  const ul_mistake mistake = r->reads_cuda ? UL_MISTAKE_UNKNOWN_CUDA_KEY : UL_MISTAKE_UNKNOWN_KEY;
+  char word[WORD_BYTES], releases[WORD_BYTES];
+  const char *near;
   size_t i = 0;
 
+  snprintf(word, sizeof(word), "%.*s", token->size < WORD_BYTES ? (int)token->size : WORD_BYTES - 1,
+           token->at);
+  near = ul_nearest(word, next_key, NULL);
   if (!near)
-    return ul_fail(err, UL_E_SETTING, 0, "unknown setting '%s'", word);
+    return ul_settings_refuse(r, mistake, token, 0, err, "unknown setting '%s'", word);
   while (strcmp(ul_setting_at(i)->name, near) != 0)
     i++;
-  return ul_fail(err, UL_E_SETTING, 0, "unknown setting '%s': did you mean %s? %s", word, near,
-                 releases_of(ul_setting_at(i), releases, sizeof(releases)));
+  return ul_settings_refuse(r, mistake, token, 0, err, "unknown setting '%s': did you mean %s? %s",
+                            word, near, releases_of(ul_setting_at(i), releases, sizeof(releases)));
 }
 
 /* The row of a key that this release takes. */
 static ul_status find_key(ul_settings_reader *r, const ul_token *token, size_t *row,
                           ul_error *err) {
   const ul_setting *key;
-  char word[WORD_BYTES], releases[WORD_BYTES];
+  char releases[WORD_BYTES];
 
   for (*row = 0; (key = ul_setting_at(*row)) != NULL && !ul_token_is(token, key->name); ++*row)
     ;
-  if (!key) {
-    snprintf(word, sizeof(word), "%.*s",
-             token->size < WORD_BYTES ? (int)token->size : WORD_BYTES - 1, token->at);
-    return unknown_key(word, err);
-  }
+  if (!key)
+    return unknown_key(r, token, err);
   r->key = key->name;
   if (r->profile->release >= key->since && (!key->until || r->profile->release <= key->until))
     return UL_OK;
-  return ul_fail(err, UL_E_SETTING, 0, "PyTorch %s does not know the setting %s (%s)",
-                 r->profile->name, key->name, releases_of(key, releases, sizeof(releases)));
+  return ul_settings_refuse(r, UL_MISTAKE_UNKNOWN_KEY, token, 0, err,
+                            "PyTorch %s does not know the setting %s (%s)", r->profile->name,
+                            key->name, releases_of(key, releases, sizeof(releases)));
 }
 
 /* ---- what the grammars share ---- */
 
 ul_status ul_settings_separator(ul_settings_reader *r, char wanted, ul_error *err) {
+  const ul_mistake mistake = wanted == ':' ? UL_MISTAKE_NO_COLON : UL_MISTAKE_NO_COMMA;
   const char *before = r->at;
   ul_token found;
 
   if (!ul_token_next(&r->at, &found))
-    return ul_fail(err, UL_E_SETTING, 0, "setting %s: expected '%c', found the end", r->key,
-                   wanted);
+    return ul_settings_refuse(r, mistake, NULL, 0, err, "setting %s: expected '%c', found the end",
+                              r->key, wanted);
   if (r->profile->settings_grammar == UL_GRAMMAR_LENIENT || *before == wanted)
     return UL_OK;
-  return ul_fail(err, UL_E_SETTING, 0, "setting %s: expected '%c', found '%.20s'", r->key, wanted,
-                 before);
+  return ul_settings_refuse(r, mistake, &found, 0, err, "setting %s: expected '%c', found '%.20s'",
+                            r->key, wanted, before);
+}
+
+ul_status ul_settings_no_value(const ul_settings_reader *r, ul_error *err) {
+  static const struct {
+    const char *key;
+    ul_mistake mistake;
+  } others[] = {
+      {"backend", UL_MISTAKE_NO_BACKEND},
+      {"expandable_segments", UL_MISTAKE_NO_FLAG},
+      {"release_lock_on_cudamalloc", UL_MISTAKE_NO_FLAG},
+      {"release_lock_on_hipmalloc", UL_MISTAKE_NO_FLAG},
+  };
+  ul_mistake mistake = UL_MISTAKE_NO_VALUE;
+  size_t i;
+
+  for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    if (strcmp(r->key, others[i].key) == 0)
+      mistake = others[i].mistake;
+  }
+  return ul_settings_refuse(r, mistake, NULL, 0, err, "setting %s: it has no value", r->key);
 }
 
 ul_status ul_settings_value(ul_settings_reader *r, ul_token *out, ul_error *err) {
@@ -111,9 +134,7 @@ ul_status ul_settings_value(ul_settings_reader *r, ul_token *out, ul_error *err)
     return UL_OK;
   }
   UL_TRY(ul_settings_separator(r, ':', err));
-  if (ul_token_next(&r->at, out))
-    return UL_OK;
-  return ul_fail(err, UL_E_SETTING, 0, "setting %s: it has no value", r->key);
+  return ul_token_next(&r->at, out) ? UL_OK : ul_settings_no_value(r, err);
 }
 
 /* Passes over a value that is not wanted. */
@@ -127,7 +148,8 @@ static ul_status skip_value(ul_settings_reader *r, ul_error *err) {
     if (ul_token_is(&token, "]"))
       return UL_OK;
   }
-  return ul_fail(err, UL_E_SETTING, 0, "setting %s: the list lacks its ']'", r->key);
+  return ul_settings_refuse(r, UL_MISTAKE_NO_BRACKET, NULL, 0, err,
+                            "setting %s: the list lacks its ']'", r->key);
 }
 
 /* ---- the grammars ---- */
@@ -207,6 +229,7 @@ static ul_status read_by_scope(ul_settings_reader *r, ul_settings_variable varia
   r->at = text;
   UL_TRY(read_keys(r, SCOPE_NEUTRAL, err));
   r->at = text;
+  r->reads_cuda = 1;
   return variable == UL_SETTINGS_HIP ? UL_OK : read_keys(r, SCOPE_DEVICE, err);
 }
 
@@ -262,7 +285,7 @@ ul_status ul_settings_read_all(ul_settings_reader *r, const char *text,
     settings->async = variable != UL_SETTINGS_HIP && asks_for_async(r->profile, text, stripped);
   settings->started = 1;
   reset(settings);
-  r->at = grammar == UL_GRAMMAR_ITEMS ? text : stripped;
+  r->text = r->at = grammar == UL_GRAMMAR_ITEMS ? text : stripped;
   if (grammar == UL_GRAMMAR_ITEMS)
     status = read_items(r, err);
   else if (grammar == UL_GRAMMAR_TOKENS)

@@ -10,7 +10,9 @@
 #include "ullage/settings.h"
 
 typedef struct ul_settings_reader {
-  const char *at; /* in the text, behind what was read */
+  const char *text; /* all of it, without blanks */
+  const char *at;   /* in the text, behind what was read */
+  int reads_cuda;   /* keys of CUDA only are being read */
   const ul_profile *profile;
   ul_settings *settings;
   const char *key;     /* being read */
@@ -30,6 +32,9 @@ ul_status ul_settings_read_all(ul_settings_reader *r, const char *text,
 
 /* The token behind the key and its colon. */
 ul_status ul_settings_value(ul_settings_reader *r, ul_token *out, ul_error *err);
+
+/* The error of a key without a value. */
+ul_status ul_settings_no_value(const ul_settings_reader *r, ul_error *err);
 
 /* Takes the next token, which must be that separator (in a lenient grammar: any token). */
 ul_status ul_settings_separator(ul_settings_reader *r, char wanted, ul_error *err);

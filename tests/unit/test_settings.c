@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings strings: what each release accepts and refuses, as seen on the compiled libraries. */
+#include <stdio.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -65,6 +66,85 @@ Test(settings, refuses_in_one_sentence) {
     cr_expect(strstr(err.message, rows[i].says), "'%s' on %s says: %s", rows[i].text, rows[i].torch,
               err.message);
   }
+}
+
+/* Word for word, and without the place in PyTorch's source that internal errors name. */
+Test(settings, tells_what_pytorch_raises) {
+  static const struct {
+    const char *text, *torch, *raises;
+  } rows[] = {
+      {"foo:1", "1.13", "Unrecognized CachingAllocator option: foo"},
+      {"foo:1", "2.9", "Unrecognized CachingAllocator option: foo"},
+      {"foo:1", "2.10", "Unrecognized key 'foo' in Accelerator allocator config."},
+      {"expandable_segments_reserve:[1]", "2.15", "Unrecognized key ']' in CUDA allocator config."},
+      {"max_split_size_mb:20", "2.9",
+       "CachingAllocator option max_split_size_mb too small, must be > 20"},
+      {"max_split_size_mb:19", "2.10",
+       "CachingAllocator option max_split_size_mb too small, must be >= 20"},
+      {"max_split_size_mb:30,large_segment_size_mb:40", "2.11",
+       "CachingAllocator option max_split_size_mb too small, must be >= 40"},
+      {"max_split_size_mb", "2.0", "Error parsing CachingAllocator settings, expected :"},
+      {"max_split_size_mb", "2.15", "Index out of bounds in ConfigTokenizer"},
+      {"max_split_size_mb:", "2.9", "Error, expecting max_split_size_mb value"},
+      {"max_split_size_mb:x", "2.9", "stoi"},
+      {"max_split_size_mb:x", "2.10", "stoull"},
+      {"max_split_size_mb:30:40", "2.9", "Error parsing CachingAllocator settings, expected ,"},
+      {"backend:", "2.9", "Error parsing backend value"},
+      {"backend:x", "2.12", "Unknown allocator backend, options are native and cudaMallocAsync"},
+      {"roundup_power2_divisions:3", "2.7", "For roundups, the divisons has to be power of 2 "},
+      {"roundup_power2_divisions:3", "2.8", "For roundups, the divisions has to be power of 2 "},
+      {"roundup_power2_divisions:[1:3]", "2.4",
+       "For roundups, the divisons has to be power of 2 or 0 to disable roundup "},
+      {"roundup_power2_divisions:[3:8]", "2.4",
+       "For roundups, the intervals have to be power of 2 "},
+      {"roundup_power2_divisions:[x:8]", "2.9", "stoul"},
+      {"roundup_power2_divisions:[1:", "2.9", "Error parsing roundup_power2_divisions value"},
+      {"roundup_power2_divisions:[1:8,", "2.10",
+       "Expected closing bracket ']' in ConfigTokenizer but reached end of config"},
+      {"garbage_collection_threshold:x", "1.13", "stod"},
+      {"garbage_collection_threshold:1", "2.9",
+       "garbage_collect_threshold too big, set it 0.0~1.0"},
+      {"garbage_collection_threshold:nan", "2.9",
+       "garbage_collect_threshold too small, set it 0.0~1.0"},
+      {"garbage_collection_threshold:1", "2.10",
+       "garbage_collect_threshold is invalid, set it in (0.0, 1.0)"},
+      {"expandable_segments:true", "2.9",
+       "Expected a single True/False argument for expandable_segments"},
+      {"expandable_segments:False , expandable_segments:yes", "2.10",
+       "Expected 'True' or 'False' at index 6 in ConfigTokenizer but got 'yes'"},
+      {"release_lock_on_hipmalloc:1", "2.9",
+       "Expected a single True/False argument for release_lock_on_cudamalloc"},
+      {"pinned_num_register_threads:3", "2.9", "Number of register threads has to be power of 2 "},
+      {"pinned_num_register_threads:256", "2.10",
+       "Number of register threads should be less than or equal to 128, got 256"},
+      {"per_process_memory_fraction:2", "2.10",
+       "per_process_memory_fraction is invalid, set it in [0.0, 1.0]"},
+      {"pinned_reserve_segment_size_mb:0", "2.10",
+       "Pinned reserve segment size has to be greater than 0"},
+      {"large_segment_size_mb:10", "2.11",
+       "CachingAllocator option large_segment_size_mb must be > 10 MB"},
+  };
+  char quoted[256];
+  size_t i;
+
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    ul_settings s;
+    ul_error err = {0};
+    cr_expect_eq(parse(rows[i].text, rows[i].torch, &s, &err), UL_E_SETTING, "'%s' on %s",
+                 rows[i].text, rows[i].torch);
+    snprintf(quoted, sizeof(quoted), "; PyTorch %s raises \"%s\"", rows[i].torch, rows[i].raises);
+    cr_expect(strstr(err.message, quoted), "'%s' on %s says: %s", rows[i].text, rows[i].torch,
+              err.message);
+  }
+}
+
+/* It reads beyond the string and crashes there. */
+Test(settings, quotes_nothing_where_pytorch_crashes) {
+  ul_settings s;
+  ul_error err;
+
+  cr_expect_eq(parse("roundup_power2_divisions:[1:8", "2.6", &s, &err), UL_E_SETTING);
+  cr_expect_str_eq(err.message, "setting roundup_power2_divisions: the list lacks its ']'");
 }
 
 Test(profile, finds_releases_as_users_write_them) {
