@@ -302,7 +302,8 @@ int ul_free_set_add_size(ul_free_set *set, uint64_t bytes, ul_class_ref *ref) {
   at = set->leaves[0]->count ? find_leaf(set, bytes) : 0;
   if (at == set->leaf_count)
     at--;
-  if (set->leaves[at]->count == UL_FREE_LEAF) {
+  /* Twice at most: a leaf that lost its largest sizes leaves this one to the next. */
+  while (set->leaves[at]->count == UL_FREE_LEAF) {
     if (!make_room(set, at))
       return 0;
     at = find_leaf(set, bytes);

@@ -108,3 +108,39 @@ Test(free_set, units_agree_with_a_sorted_array) {
   agree(UL_FREE_BY_UNITS, 7);
   agree(UL_FREE_BY_UNITS, 4076);
 }
+
+static void add(ul_free_set *set, struct plain *p, uint64_t bytes) {
+  const ul_free_entry entry = {bytes, bytes, (uint32_t)bytes};
+
+  cr_assert(ul_free_set_insert(set, entry));
+  plain_insert(p, entry);
+}
+
+/* A full leaf drops the sizes that nothing has any more, its largest among them, and a size that
+ * came to it belongs to the next leaf, which is full as well. */
+Test(free_set, finds_room_when_a_leaf_and_its_neighbour_are_full) {
+  static struct plain p;
+  ul_free_set set;
+  uint64_t bytes;
+  size_t i;
+
+  ul_free_set_init(&set, UL_FREE_DIRECTORY);
+  for (bytes = 10; bytes <= 650; bytes += 10) /* 65 sizes: two leaves, up to 320 and from 330 on */
+    add(&set, &p, bytes);
+  for (bytes = 651; bytes <= 681; bytes++)
+    add(&set, &p, bytes);
+  for (bytes = 101; bytes <= 135; bytes++) { /* 32 sizes that are no tens */
+    if (bytes % 10)
+      add(&set, &p, bytes);
+  }
+  for (i = p.count; i-- > 0;) {
+    if (p.entries[i].bytes > 10 && p.entries[i].bytes <= 320) {
+      cr_assert(ul_free_set_remove(&set, p.entries[i].bytes, p.entries[i].tie));
+      plain_remove(&p, i);
+    }
+  }
+  for (bytes = 315; bytes < 320; bytes++)
+    add(&set, &p, bytes);
+  compare_walks(&set, &p);
+  ul_free_set_release(&set);
+}
