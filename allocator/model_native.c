@@ -101,6 +101,18 @@ UL_INLINE step hand_out(native *n, native_lane *lane, uint32_t block, const ul_e
   return STEP_DONE;
 }
 
+/* Where ranges may be: the best fit is final unless it could grow into unmapped memory right behind
+ * it, for then its successors are looked at, too. */
+UL_INLINE uint32_t take_among_ranges(native *n, native_lane *lane, uint64_t rounded) {
+  const uint32_t block = ul_free_take_fit(&lane->free, rounded);
+  const native_block *b = &n->blocks.items[block];
+  const ul_free_entry entry = {b->bytes, b->tie, block};
+
+  if (!block || (n->settings.expandable && !(n->blocks.items[b->next].flags & BLOCK_UNMAPPED)))
+    return block;
+  return ul_free_put(&lane->free, entry) ? ul_native_take_candidate(n, lane, rounded, n->settings.expandable) : 0;
+}
+
 UL_INLINE step take_and_hand_out(native *n, const ul_event *event, uint64_t rounded, int small,
                                  uint32_t *out) {
   const uint32_t index = lane_of(n, event->pool, event->stream, small);
@@ -110,7 +122,7 @@ UL_INLINE step take_and_hand_out(native *n, const ul_event *event, uint64_t roun
 
   if (__builtin_expect(!index, 0))
     return STEP_ELSEWHERE;
-  block = __builtin_expect(lane->has_ranges, 0) ? ul_native_take_candidate(n, lane, rounded, n->settings.expandable)
+  block = __builtin_expect(lane->has_ranges, 0) ? take_among_ranges(n, lane, rounded)
                                                 : ul_free_take_fit(&lane->free, rounded);
   if (__builtin_expect(!block, 0))
     return STEP_ELSEWHERE;

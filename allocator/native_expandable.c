@@ -21,9 +21,16 @@ uint64_t ul_native_whole_units(const native *n, const native_block *b) {
   const native_segment *range = &n->segments.items[b->segment];
   const uint64_t unit = ul_native_unit(n, &n->lanes.items[range->lane]);
   const uint64_t start = b->address - range->address;
-  const uint64_t first = ul_round_up(start, unit), last = (start + b->bytes) / unit * unit;
+  uint32_t first, last, each;
 
-  return last > first ? last - first : 0;
+  if (b->bytes < unit)
+    return 0;
+  /* Units are whole MiB (2, 20, large_segment_size_mb) and ranges below 2^52 bytes: short division
+   * is several times faster, and every put and take of a free block comes by here. */
+  each = (uint32_t)(unit >> 20);
+  first = (uint32_t)((start + unit - 1) >> 20) / each;
+  last = (uint32_t)((start + b->bytes) >> 20) / each;
+  return last > first ? (uint64_t)(last - first) * unit : 0;
 }
 
 uint32_t ul_native_range_new(native *n, uint32_t lane, uint64_t address, uint64_t bytes) {
