@@ -75,6 +75,26 @@ expect_schema script_list
 run script --json --torch 2.9 kinds kinds
 expect_schema script_list
 
+# Several devices. Answers of the library of 2.9.1 on three pretend ones.
+printf '# env FAKE_DEVICES=3\na 1 5\ndev 2\na 2 5\nf 1\nf 2\na 3 5 1\nused\ne\nsnap\n' >devices
+run script --torch 2.9 --section place,snap devices
+expect_exit 0
+expect_out "D 8 F ffff800000000000 2097152"
+expect_out "D 8 F 0 2097152"
+expect_out "U 7 4194304"
+expect_out "G 9 200000 2097152 512 512 5 1 small 0,0 0"
+run script --json --torch 2.9 --section place devices
+expect_schema script
+expect_json '[(a["device"], a["command"]) for a in d["answers"]]' "[(0, 'alloc'), (2, 'alloc'), (2, 'alloc'), (2, 'used'), (0, 'empty_cache'), (2, 'empty_cache')]"
+
+# A long script takes no more memory than a short one; the answers come as it is read.
+seq 1 300000 | sed 's/.*/a & 1000\nf &/' >long
+run script --torch 2.9 --section stats long
+expect_exit 0
+expect_nothing
+(ulimit -v 262144; "$ULLAGE" script --torch 2.9 - <long | tail -1) >out
+expect_out "A 599999 300000 0 1024"
+
 # Refusals: one sentence with the line, after the answers to the lines before.
 refused() {
   printf "$2" >bad
