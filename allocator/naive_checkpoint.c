@@ -114,9 +114,10 @@ void ul_naive_checkpoint(naive *n, const ul_event *e, ul_outcome *o) {
     ul_naive_reject(o, "this release keeps no states of pools");
     return;
   }
-  if (!ul_waits_settle(&n->waits))
-    n->nomem = 1;
-  ul_naive_free_done(n);
+  if (n->profile->checkpoint_settles) {
+    n->nomem |= !ul_waits_settle(&n->waits);
+    ul_naive_free_done(n);
+  }
   pool = ul_pools_find(&n->pools, e->pool);
   if (!pool || !pool->exists) {
     ul_naive_reject(o, "a checkpoint of a pool that does not exist");
@@ -182,6 +183,7 @@ static int hand_out(naive *n, naive_place *p, const naive_kept *kept) {
 
   if (b->is != NAIVE_FREE || b->address != kept->address || b->bytes < kept->bytes)
     return 0;
+  n->next_number += n->profile->keys_are_numbered;
   ul_naive_hand_out(n, &r, *p, b->bytes > kept->bytes, p);
   p->block++;
   return 1;
@@ -205,8 +207,12 @@ static int restore_segment(naive *n, const naive_kept *rows, size_t count) {
                    : p.block < ul_naive_segment(n, p)->blocks.count)
     return 0;
   for (i = 0; i < last; i++) {
-    if (!rows[i].allocated)
-      ul_naive_free(n, block_of(n, p.segment, rows[i].address));
+    if (rows[i].allocated)
+      continue;
+    ul_naive_free(n, block_of(n, p.segment, rows[i].address));
+    p = block_of(n, p.segment, rows[i].address);
+    if (ul_naive_at(n, p)->address != rows[i].address || ul_naive_at(n, p)->bytes != rows[i].bytes)
+      return 0; /* kept while it waited for other streams, beside a free one: they join */
   }
   return 1;
 }

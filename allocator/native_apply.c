@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What each event does, the careful way, which knows everything (allocator-spec 3.1 - 3.11, 4.1,
- * 5.1). The short way of model_native.c serves nearly all requests and frees before this is asked. */
+ * 5.1). The short way of model_native.c serves nearly all requests and frees before this is asked.
+ */
 #include <string.h>
 
 #include "allocator/native_fast.h"
@@ -257,7 +258,7 @@ static ul_status (*const appliers[UL_EVENT_KIND_COUNT])(native *, const ul_event
 };
 
 ul_status ul_native_apply(native *n, const ul_event *event, const ul_grants *grants,
-                           ul_outcome *outcome, ul_error *err) {
+                          ul_outcome *outcome, ul_error *err) {
   ul_status status;
 
   memset(outcome, 0, sizeof(*outcome));

@@ -97,17 +97,17 @@ static ul_pools_answer take_use(ul_pools *pools, uint32_t id) {
 }
 
 ul_pools_answer ul_pools_create(ul_pools *pools, uint32_t id, int custom) {
+  ul_pool *pool = ul_pools_find(pools, id);
+  const int exists = pool && pool->exists;
   ul_pools_answer answer;
-  ul_pool *pool;
-  int existed;
 
   if (custom ? !pools->profile->custom_pools : !pools->profile->memory_pools)
     return refuse(pools, "this release has no memory pools of the program's own");
-  pool = ul_pools_find(pools, id);
-  existed = pool && pool->exists;
+  if (custom && exists)
+    return refuse(pools, "the pool exists already, without that allocator");
   answer = take_use(pools, id);
   pool = ul_pools_find(pools, id);
-  if (pool && !existed)
+  if (pool && !exists)
     pool->custom = custom != 0;
   return answer;
 }
@@ -185,6 +185,7 @@ ul_pools_answer ul_pools_drop(ul_pools *pools, uint32_t id) {
   if (--pool->uses < 0)
     return refuse(pools, "a pool was released more often than it was used");
   if (!pool->uses) {
+    pool->no_split &= !pools->profile->no_split_ends;
     if (!ul_hash_order_add(&pools->freeable, id))
       return UL_POOLS_NOMEM;
     pool->freeable = 1;

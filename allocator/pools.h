@@ -66,7 +66,7 @@ ul_pool *ul_pools_find(const ul_pools *pools, uint32_t id);
 ul_pool *ul_pools_mention(ul_pools *pools, uint32_t id);
 
 /* createOrIncrefPool: one use more. Refused where the pool was released and still has memory.
- * custom: a pool that comes to be has an allocator of its own. */
+ * custom: the pool has an allocator of its own; refused where it exists already. */
 ul_pools_answer ul_pools_create(ul_pools *pools, uint32_t id, int custom);
 
 /* beginAllocateToPool and its forerunners; captures: a graph capture is under way meanwhile. */

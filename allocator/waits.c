@@ -20,6 +20,7 @@ void ul_waits_release(ul_waits *waits) {
   for (i = 0; i < waits->lines.count; i++)
     UL_VEC_RELEASE(&waits->lines.items[i].events);
   UL_VEC_RELEASE(&waits->lines);
+  ul_hash_order_release(&waits->order);
   UL_VEC_RELEASE(&waits->blocks);
   UL_VEC_RELEASE(&waits->uses);
   UL_VEC_RELEASE(&waits->deferred);
@@ -55,12 +56,30 @@ int ul_waits_copy(ul_waits *to, const ul_waits *from) {
   memset(&to->deferred, 0, sizeof(to->deferred));
   memset(&to->done, 0, sizeof(to->done));
   memset(&to->index, 0, sizeof(to->index));
+  memset(&to->order, 0, sizeof(to->order));
   if (COPY_ITEMS(&to->blocks, &from->blocks) && COPY_ITEMS(&to->uses, &from->uses) &&
       COPY_ITEMS(&to->deferred, &from->deferred) && copy_lines(to, from) &&
-      ul_idmap_copy(&to->index, &from->index))
+      ul_idmap_copy(&to->index, &from->index) && ul_hash_order_copy(&to->order, &from->order))
     return 1;
   ul_waits_release(to);
   return 0;
+}
+
+/* ---- order of streams ---- */
+
+#define CUDA_DEVICE_TYPE (UINT64_C(1) << 56)
+#define FIRST_HANDLE     (UINT64_C(1) << 28)
+#define HANDLE_STEP      256
+
+/* What the real library hashes, and back. */
+static uint64_t hashed(uint32_t stream) {
+  return CUDA_DEVICE_TYPE | (stream ? FIRST_HANDLE + (uint64_t)HANDLE_STEP * stream : 0);
+}
+
+static uint32_t stream_of(uint64_t key) {
+  const uint64_t handle = key & ~CUDA_DEVICE_TYPE;
+
+  return handle ? (uint32_t)((handle - FIRST_HANDLE) / HANDLE_STEP) : 0;
 }
 
 /* ---- blocks and their uses ---- */
@@ -129,16 +148,14 @@ int ul_waits_use(ul_waits *waits, uint64_t key, uint32_t stream, int suspended) 
   if (!block)
     return 0;
   for (link = &block->first_use; *link; link = &waits->uses.items[*link - 1].next) {
-    if (waits->uses.items[*link - 1].stream >= stream)
+    if (waits->uses.items[*link - 1].stream == stream)
       break;
   }
   use = *link;
-  if (!use || waits->uses.items[use - 1].stream != stream) {
-    use = waits->free_use;
+  if (!use) {
+    use = *link = waits->free_use;
     waits->free_use = waits->uses.items[use - 1].next;
     waits->uses.items[use - 1] = fresh;
-    waits->uses.items[use - 1].next = *link;
-    *link = use;
   }
   waits->uses.items[use - 1].captured |= suspended != 0;
   return 1;
@@ -210,17 +227,47 @@ static void close_up(ul_waits *w, ul_wait_line *line) {
   line->first = line->stale = 0;
 }
 
+/* Puts the uses of a block in the order in which a hash table lists them that took them one by one.
+ */
+static int sort_uses(ul_waits *w, ul_wait_block *block) {
+  ul_hash_order order = {0};
+  uint32_t use, *link = &block->first_use, *after;
+  uint64_t key;
+  size_t at = 0;
+  int done = 1;
+
+  if (!*link || !w->uses.items[*link - 1].next)
+    return 1;
+  for (use = *link; use && done; use = w->uses.items[use - 1].next)
+    done = ul_hash_order_add(&order, hashed(w->uses.items[use - 1].stream));
+  while (done && ul_hash_order_next(&order, &at, &key)) {
+    after = link;
+    while (w->uses.items[*after - 1].stream != stream_of(key))
+      after = &w->uses.items[*after - 1].next;
+    use = *after;
+    *after = w->uses.items[use - 1].next;
+    w->uses.items[use - 1].next = *link;
+    *link = use;
+    link = &w->uses.items[use - 1].next;
+  }
+  ul_hash_order_release(&order);
+  return done;
+}
+
 /* Records an event on each stream that used the block. */
 static int record_events(ul_waits *w, uint32_t position) {
   uint32_t use;
 
+  if (!sort_uses(w, &w->blocks.items[position]))
+    return 0;
   for (use = w->blocks.items[position].first_use; use; use = w->uses.items[use - 1].next) {
-    ul_wait_line *line = line_of(w, w->uses.items[use - 1].stream);
+    const uint32_t stream = w->uses.items[use - 1].stream;
+    ul_wait_line *line = line_of(w, stream);
     ul_wait_event event = {++w->tick, w->blocks.items[position].ticket, position};
     if (!line)
       return 0;
     close_up(w, line);
-    if (!UL_VEC_PUSH(&line->events, event))
+    if (!UL_VEC_PUSH(&line->events, event) || !ul_hash_order_add(&w->order, hashed(stream)))
       return 0;
     w->blocks.items[position].events++;
   }
@@ -315,23 +362,35 @@ static int pass(ul_waits *w, const ul_wait_event *event) {
   return 1;
 }
 
+/* Uses that were noted while suspended need no event. */
+static int drop_captured(ul_waits *w, ul_wait_block *block) {
+  uint32_t *link = &block->first_use, use;
+
+  if (!w->profile->captured_uses_vanish)
+    return 1;
+  if (!sort_uses(w, block))
+    return 0;
+  while ((use = *link) != 0) {
+    ul_wait_use *u = &w->uses.items[use - 1];
+    if (!u->captured) {
+      link = &u->next;
+      continue;
+    }
+    *link = u->next;
+    u->next = w->free_use;
+    w->free_use = use;
+  }
+  return 1;
+}
+
 /* Deferred blocks get their events, or are free at once where no use is left that needs one. */
 static int settle_deferred(ul_waits *w) {
   size_t i;
 
   for (i = 0; i < w->deferred.count; i++) {
     ul_wait_block *block = &w->blocks.items[w->deferred.items[i]];
-    uint32_t *link = &block->first_use, use;
-    while (w->profile->captured_uses_vanish && (use = *link)) {
-      ul_wait_use *u = &w->uses.items[use - 1];
-      if (!u->captured) {
-        link = &u->next;
-        continue;
-      }
-      *link = u->next;
-      u->next = w->free_use;
-      w->free_use = use;
-    }
+    if (!drop_captured(w, block))
+      return 0;
     if (block->first_use) {
       if (!record_events(w, w->deferred.items[i]))
         return 0;
@@ -351,15 +410,27 @@ int ul_waits_settle(ul_waits *waits) {
   return settle_deferred(waits);
 }
 
+/* A line without events leaves the table, and another key may take its slot, before *at. */
+static void forget_line(ul_waits *w, const ul_wait_line *line, size_t *at) {
+  if (line->first < line->events.count)
+    return;
+  ul_hash_order_remove(&w->order, hashed(line->stream));
+  --*at;
+}
+
 int ul_waits_poll(ul_waits *waits) {
   ul_wait_line *line;
-  uint64_t passed;
+  uint64_t passed, key;
+  size_t at = 0;
 
   waits->done.count = 0;
   waits->ready = 0;
   if (!settle_deferred(waits))
     return 0;
-  for (line = waits->lines.items; line < waits->lines.items + waits->lines.count; line++) {
+  while (ul_hash_order_next(&waits->order, &at, &key)) {
+    line = line_of(waits, stream_of(key));
+    if (!line)
+      return 0;
     passed = line->passed > waits->passed ? line->passed : waits->passed;
     if (waits->mode == UL_STREAM_EVENTS_AT_ONCE)
       passed = UINT64_MAX;
@@ -373,6 +444,7 @@ int ul_waits_poll(ul_waits *waits) {
         return 0;
     }
     close_up(waits, line);
+    forget_line(waits, line, &at);
   }
   return 1;
 }
@@ -404,16 +476,20 @@ static int wait_line(ul_waits *w, ul_wait_line *line, uint32_t pool) {
 }
 
 int ul_waits_wait(ul_waits *waits, uint32_t pool) {
-  size_t i;
+  ul_wait_line *line;
+  uint64_t key;
+  size_t at = 0;
 
   waits->done.count = 0;
   if (!waits->waiting)
     return 1;
   if (!settle_deferred(waits))
     return 0;
-  for (i = 0; i < waits->lines.count; i++) {
-    if (!wait_line(waits, &waits->lines.items[i], pool))
+  while (ul_hash_order_next(&waits->order, &at, &key)) {
+    line = line_of(waits, stream_of(key));
+    if (!line || !wait_line(waits, line, pool))
       return 0;
+    forget_line(waits, line, &at);
   }
   return 1;
 }

@@ -5,14 +5,16 @@
  * requests are routed) nothing is recorded and freed blocks are deferred.
  *
  * Blocks are named by keys: any number that is the block's own from its first use until it is
- * free. Streams are taken in ascending order; the real library takes them in the order of a hash
- * table, which nobody can know. Programs that use one stream pay one comparison an event. */
+ * free. Streams are taken in the order of the real library's hash tables, which follows from their
+ * handles: stream k is taken to have the handle 2^28 + 256 k on device 0, the default stream 0.
+ * Programs that use one stream pay one comparison an event. */
 #ifndef UL_ALLOCATOR_WAITS_H
 #define UL_ALLOCATOR_WAITS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocator/hash_order.h"
 #include "allocator/profile.h"
 #include "base/idmap.h"
 #include "base/vec.h"
@@ -29,7 +31,7 @@ typedef struct ul_wait_block {
   uint64_t key;
   uint64_t ticket; /* of this stay in the list: entries of events that name another are stale */
   uint32_t pool;
-  uint32_t first_use; /* ascending streams; free records are chained through it */
+  uint32_t first_use; /* the first noted first; free records are chained through it */
   uint32_t events;    /* that have not passed */
 } ul_wait_block;
 
@@ -59,6 +61,7 @@ typedef struct ul_waits {
   UL_VEC(ul_wait_block) blocks;
   UL_VEC(ul_wait_use) uses;
   UL_VEC(ul_wait_line) lines;    /* ascending streams */
+  ul_hash_order order;           /* of the lines that have events, by handle */
   UL_VEC(uint32_t) deferred;     /* blocks, first freed first */
   UL_VEC(uint64_t) done;         /* keys: what the last poll or wait made free, in order */
   ul_idmap index;                /* key -> block + 1 */

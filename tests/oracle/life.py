@@ -46,7 +46,7 @@ class Life:
 
     def __init__(self, rng, release):
         self.rng, self.release = rng, release
-        self.lines, self.live, self.next = [], [], 1  # live: [id, stream, waits for another stream]
+        self.lines, self.live, self.next = [], [], 1  # live: [id, stream, waits for another stream, device, pool]
         self.conf, self.total, self.manual, self.bump = "", 80 * GIB, False, rng.random() < 0.3 and False
         self.sizes = Sizes(rng, USUAL, rng.randint(3, 20), rng.choice([0.05, 0.3, 0.8]))
         self.streams, self.other = [0], None
@@ -55,6 +55,11 @@ class Life:
         self.uses, self.routes, self.dead = {}, [], set()  # pools: uses; [(pool, stream, is capture)]
         self.waiting, self.pool_count, self.fixed, self.odd = 0, 3, (), 0.0
         self.probe = None
+        self.others = ()  # more streams that use blocks; none: self.other alone
+        self.no_split = 0.3
+        self.custom = 0.0  # of pools created: with an allocator of their own
+        self.kept = {}  # checkpoints: number: (pool, live entries of that pool)
+        self.device, self.devices = 0, 1
 
     def emit(self, line):
         self.lines.append(line)
@@ -63,7 +68,7 @@ class Life:
     def alloc(self, size=None, stream=None):
         stream = self.rng.choice(self.streams) if stream is None else stream
         self.emit(f"a {self.next} {self.sizes.pick() if size is None else size} {stream}")
-        self.live.append([self.next, stream, False])
+        self.live.append([self.next, stream, False, self.device, self.pool_of(stream)])
         self.next += 1
         if not self.routes:
             self.waiting = 0
@@ -108,28 +113,33 @@ class Life:
         self.alloc(0)
 
     def do_absurd(self):
-        self.alloc(self.rng.choice([1 << 40, 1 << 50, (1 << 60) - 1, 1 << 60, self.total, self.total + 1,
-                                    self.total - 1]))
+        self.alloc(self.rng.choice([1 << 40, 1 << 50, (1 << 60) - 1, 1 << 60, (1 << 60) + 1, 1 << 62, 1 << 63,
+                                    self.total, self.total + 1, self.total - 1]))
 
     # ---- streams
+    def another(self):
+        return self.rng.choice(self.others) if self.others else self.other
+
     def do_r(self):
         if self.live and self.other is not None:
             index = self.rng.randrange(len(self.live))
             each = self.live[index]
-            self.emit(f"r {each[0]} {self.other}")
-            each[2] = each[2] or each[1] != self.other
+            other = self.another()
+            self.emit(f"r {each[0]} {other}")
+            each[2] = each[2] or each[1] != other
 
     def do_used(self):
         """A request that another stream uses, too, and its free."""
         self.alloc()
         if self.other is not None and self.live[-1][1] != self.other:
-            self.emit(f"r {self.live[-1][0]} {self.other}")
+            for _ in range(self.rng.choice([1, 1, 2, 4]) if self.others else 1):
+                self.emit(f"r {self.live[-1][0]} {self.another()}")
             self.live[-1][2] = True
             if self.rng.random() < 0.7:
                 self.free(len(self.live) - 1)
 
     def do_s(self):
-        self.emit("s" if self.rng.random() < 0.7 or self.other is None else f"s {self.other}")
+        self.emit("s" if self.rng.random() < 0.7 or self.other is None else f"s {self.another()}")
 
     # ---- the environment and the caller
     def do_e(self):
@@ -183,7 +193,7 @@ class Life:
             offset, size = start + within, self.rng.choice([length - within, self.rng.randint(1, length - within)])
         if stream == 0:  # it serves the current stream only
             self.emit(f"at {self.next} {size} {offset:x}")
-            self.live.append([self.next, 0, False])
+            self.live.append([self.next, 0, False, self.device, self.pool_of(0)])
             self.next += 1
 
     # ---- private pools
@@ -224,17 +234,43 @@ class Life:
 
     def create(self):
         pool = self.rng.randint(1, self.pool_count + 2)
-        if self.release < 206 or pool in self.dead or pool in self.uses:
+        if self.release < 206 or pool in self.dead:
             return
-        self.emit(f"pool create {pool}")
-        self.uses[pool] = 1
+        if pool in self.uses and self.rng.random() < 0.7:
+            return
+        custom = self.release >= 208 and self.rng.random() < self.custom
+        self.emit(f"pool {'custom' if custom else 'create'} {pool}")
+        self.uses[pool] = self.uses.get(pool, 0) + 1
+        if self.release >= 211 and self.rng.random() < 0.1:
+            self.emit(f"pool notoom {pool}")
         if self.release >= 208 and self.rng.random() < 0.5:
             self.emit(f"pool oom {pool}")
-        if self.release >= 210 and self.rng.random() < 0.3:
+        if self.release >= 210 and self.rng.random() < self.no_split:
             self.emit(f"pool nosplit {pool}")
 
     def do_pool(self):
         self.rng.choice([self.begin, self.begin, self.end, self.end, self.release_pool, self.create])()
+
+    def pool_of(self, stream):
+        """Where a request on the stream goes."""
+        fit = [pool for pool, of, _ in self.routes if self.release <= 200 or of is None or of == stream]
+        return (fit[-1] if self.release >= 210 or self.release < 203 else fit[0]) if fit else 0
+
+    # ---- checkpoints
+    def do_ckpt(self):
+        pools = [pool for pool, uses in self.uses.items() if uses and pool not in self.dead]
+        if pools or self.rng.random() < self.odd:
+            pool = self.rng.choice(pools) if pools else 9
+            number = self.rng.randint(1, 3)
+            self.emit(f"ckpt {pool} {number}")
+            self.kept[number] = pool, [list(each) for each in self.live if each[4] == pool]
+
+    def do_restore(self):
+        if self.kept:
+            number = self.rng.choice(list(self.kept))
+            pool, entries = self.kept[number]
+            self.emit(f"restore {pool} {number}")
+            self.live = [each for each in self.live if each[4] != pool] + [list(each) for each in entries]
 
     # ---- the whole
     def run(self, events, weights):
@@ -256,4 +292,5 @@ class Life:
 
     def environment(self):
         return {"PYTORCH_CUDA_ALLOC_CONF": self.conf, "FAKE_TOTAL": str(self.total),
+                **({"FAKE_DEVICES": str(self.devices)} if self.devices > 1 else {}),
                 "FAKE_EVENTS": "manual" if self.manual else "now", "FAKE_PLACE": "bump" if self.bump else "first"}

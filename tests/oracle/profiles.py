@@ -68,6 +68,15 @@ def streams(life):
 
 
 @profile()
+def streams_many(life):
+    """Blocks that several streams used: the order of events is that of a hash table of streams."""
+    life.streams = life.rng.choice([[0], [0, 1]])
+    life.other, life.others = 9, life.rng.sample(range(1, 40), life.rng.randint(2, 9))
+    life.manual = life.rng.random() < 0.7
+    return {**LOOK, "r": 12, "used": 15, "s": 6, "e": 1}
+
+
+@profile()
 def empty_cache(life):
     life.streams = life.rng.choice([[0], [0, 1, 2]])
     return {**LOOK, "e": 8, "drain": 2}
@@ -108,6 +117,30 @@ def captures(life):
     life.manual = life.rng.random() < 0.7
     life.pool_count = life.rng.randint(1, 3)
     return {**weights, "r": 10, "used": 15, "s": 4}
+
+
+@profile(206)
+def pools_own(life):
+    """Pools with an allocator of their own, or that serve others, made before they are used."""
+    weights = pooled(life)
+    life.pool_count = life.rng.randint(1, 6)
+    life.custom = 0.5
+    life.odd = life.rng.choice([0.0, 0.2])
+    if life.rng.random() < 0.4:
+        life.conf = life.rng.choice(["expandable_segments:True", "max_split_size_mb:64"])
+    if life.rng.random() < 0.7:
+        tight(life)
+    return {**weights, "pool": 14, "e": 1, "ext": 1}
+
+
+@profile(201)
+def checkpoints(life):
+    """States of pools kept and brought back: of pools with one segment of each kind, whose order is known."""
+    life.sizes = Sizes(life.rng, life.rng.choice([{"tiny": 1}, {"tiny": 2, "small": 1}]), life.rng.randint(2, 10), 0.5)
+    life.most, life.target, life.pool_count, life.no_split = 10, 5, life.rng.randint(1, 2), 0.0
+    life.other = life.rng.choice([None, None, 9])
+    life.conf = life.rng.choice(["", "", "expandable_segments:True", "roundup_power2_divisions:4"])
+    return {**LOOK, "churn": 60, "burst": 0, "pool": 10, "ckpt": 8, "restore": 8, "r": 2, "e": 1, "absurd": 0}
 
 
 @profile(201)
