@@ -16,7 +16,7 @@ static ul_status open_device(ul_runner *r, unsigned device, ul_error *err) {
   options.backend = o->backend;
   options.torch = o->torch;
   options.settings = o->settings ? o->settings : h->settings;
-  options.variable = o->settings ? UL_SETTINGS_CUDA : h->variable;
+  options.variable = o->settings ? o->settings_variable : h->variable;
   options.device_bytes = r->device_bytes;
   options.external_bytes = r->external_bytes;
   options.address_policy = o->has_address_policy ? o->address_policy : h->address_policy;
