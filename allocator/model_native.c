@@ -312,7 +312,10 @@ static ul_status native_apply_batch(void *state, const ul_event *events, size_t 
 
 static uint64_t native_fraction_limit(const void *state, double fraction) {
   const native *n = state;
-  return ul_fraction_limit(n->profile, n->device.capacity_bytes, fraction);
+
+  return ul_fraction_limit(
+      n->profile, n->profile->fraction_of_property ? n->property_bytes : n->device.capacity_bytes,
+      fraction);
 }
 
 static uint64_t native_round(const void *state, uint64_t requested_bytes) {
@@ -325,6 +328,55 @@ static uint64_t native_unsplit_limit(const void *state, int is_small, uint64_t r
   return ul_unsplit_limit(&n->settings, is_small, rounded_bytes);
 }
 
+static ul_status native_configure(void *state, const char *settings, ul_error *err) {
+  native *n = state;
+  const ul_status status =
+      ul_settings_apply(&n->settings, settings, UL_SETTINGS_CUDA, n->profile, err);
+
+  ul_native_settings_changed(n); /* what stands before an error is in force */
+  ul_native_recount(n);
+  return status;
+}
+
+static const ul_profile *native_profile(const void *state) {
+  return ((const native *)state)->profile;
+}
+
+static int native_oom(const void *state, ul_oom_facts *out) {
+  const native *n = state;
+
+  *out = n->facts;
+  return n->oom_event && n->oom_event == n->events;
+}
+
+static ul_status native_record_history(void *state, int enabled, uint64_t max_entries,
+                                       ul_error *err) {
+  native *n = state;
+
+  if (!n->profile->history_of_old_blocks && !ul_native_keep_objects(n))
+    return ul_fail_nomem(err, "the history");
+  UL_TRY(ul_history_record(&n->history, enabled, max_entries, err));
+  if (n->history.enabled)
+    n->careful |= CAREFUL_HISTORY;
+  else
+    n->careful &= ~(uint32_t)CAREFUL_HISTORY;
+  return UL_OK;
+}
+
+static size_t native_history(const void *state, ul_history_entry *out, size_t capacity) {
+  return ul_history_list(&((const native *)state)->history, out, capacity);
+}
+
+/* The sizes of active blocks: what the entry of a snapshot tells. */
+static ul_status native_note_snapshot(void *state, ul_error *err) {
+  native *n = state;
+  const uint64_t active =
+      (uint64_t)n->tallies[UL_SLOT_ALL].current[1] + n->waiting[UL_SLOT_ALL].bytes;
+
+  return ul_native_note(n, UL_ACTION_SNAPSHOT, 0, active, 0) ? UL_OK
+                                                             : ul_fail_nomem(err, "the history");
+}
+
 const ul_model_ops ul_model_native = {
     .name = "native",
     .summary = "PyTorch's caching allocator, with or without expandable segments",
@@ -334,6 +386,13 @@ const ul_model_ops ul_model_native = {
     .apply = native_apply,
     .clone = ul_native_clone,
     .apply_batch = native_apply_batch,
+    .configure = native_configure,
+    .profile = native_profile,
+    .oom = native_oom,
+    .record_history = native_record_history,
+    .history = native_history,
+    .note_snapshot = native_note_snapshot,
+    .pool_reserved = ul_native_pool_reserved,
     .totals = ul_native_totals,
     .stats = ul_native_stats,
     .reset_peak = ul_native_reset_peak,

@@ -58,6 +58,13 @@ uint32_t ul_native_pool_of(native *n, uint32_t pool) {
   return (uint32_t)n->pools.count;
 }
 
+/* Whether flushes leave the pool's memory alone. */
+static int is_held(const native *n, uint32_t id) {
+  const ul_pool *pool = id ? ul_pools_find(&n->registry, id) : NULL;
+
+  return id && !(pool && pool->freeable);
+}
+
 /* A new lane, entered among its pool's in order of stream. */
 static uint32_t new_lane(native *n, uint32_t pool_index, uint32_t stream, int small) {
   native_lane fresh = {0};
@@ -71,7 +78,7 @@ static uint32_t new_lane(native *n, uint32_t pool_index, uint32_t stream, int sm
   fresh.pool_id = pool->id;
   fresh.stream = stream;
   fresh.small = (uint8_t)small;
-  fresh.held = pool->id && !pool->freeable;
+  fresh.held = (uint8_t)is_held(n, pool->id);
   /* Sizes that are no multiples of 512 bytes exist in releases with odd divisions only. */
   if (small && !pool->id && !n->profile->odd_single_division && n->unit_lanes < UNIT_LANES) {
     n->unit_lanes++;
@@ -125,9 +132,10 @@ uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint
   fresh.address = address;
   fresh.bytes = bytes;
   fresh.lane = lane;
+  fresh.unit = ul_native_unit(n, n->lanes.items[lane].small);
   fresh.expandable = (uint8_t)expandable;
   fresh.alive = 1;
-  fresh.registration = ++n->segment_number;
+  fresh.registration = n->segment_number++;
   /* By address: ties are addresses. By segment: a running sum of sizes keeps all blocks of an
    * older segment below all blocks of a newer one. */
   fresh.tie_base = n->profile->tie == UL_TIE_SEGMENT ? n->segment_ties : address;
@@ -163,7 +171,7 @@ uint32_t ul_native_first_block(native *n, uint32_t segment) {
     fresh.flags |= BLOCK_EXPANDABLE;
   n->blocks.items[block] = fresh;
   s->first_block = block;
-  return block;
+  return ul_native_object_new(n, block) ? block : 0;
 }
 
 int ul_native_put_unmapped(native *n, uint32_t block) {
@@ -183,31 +191,43 @@ void ul_native_take_unmapped(native *n, uint32_t block) {
 void ul_native_recount(native *n) {
   size_t i;
 
-  n->whole_bytes[0] = n->whole_bytes[1] = 0;
-  for (i = 1; i < n->lanes.count; i++) {
-    const native_pool *pool = &n->pools.items[n->lanes.items[i].pool];
-    n->lanes.items[i].held = pool->id && !pool->freeable;
-  }
+  n->whole_bytes[0] = n->whole_bytes[1] = n->live_rounded_bytes = 0;
   for (i = 1; i < n->blocks.count; i++) {
     const native_block *b = &n->blocks.items[i];
     if (ul_native_is_free(b))
       n->whole_bytes[n->lanes.items[b->lane].held] += ul_native_returnable(n, b);
+    else if (b->flags & BLOCK_ALLOCATED)
+      n->live_rounded_bytes += ul_native_live_rounded(n, b);
   }
 }
 
+static void set_careful(native *n, uint32_t bit, int on) {
+  n->careful = on ? n->careful | bit : n->careful & ~bit;
+}
+
 void ul_native_settings_changed(native *n) {
-  n->careful &= ~(uint32_t)(CAREFUL_COLLECTS | CAREFUL_MAX_SPLIT);
-  if (ul_native_collects(n))
-    n->careful |= CAREFUL_COLLECTS;
-  if (n->settings.max_split_bytes != UINT64_MAX)
-    n->careful |= CAREFUL_MAX_SPLIT;
+  set_careful(n, CAREFUL_COLLECTS, ul_native_collects(n));
+  set_careful(n, CAREFUL_MAX_SPLIT, n->settings.max_split_bytes != UINT64_MAX);
   n->unsplit_limit[1] = ul_unsplit_limit(&n->settings, 1, UL_MIN_BLOCK_BYTES);
   n->unsplit_limit[0] = ul_unsplit_limit(&n->settings, 0, UL_MIN_BLOCK_BYTES);
   n->plain_rounding = !n->settings.any_divisions;
 }
 
-int ul_native_log_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream) {
-  ul_driver_call call = {address, bytes, stream, (uint8_t)kind};
+void ul_native_pools_changed(native *n) {
+  const ul_pools *r = &n->registry;
+  int special = 0, moved = 0;
+  size_t i;
 
-  return UL_VEC_PUSH(&n->calls, call);
+  for (i = 0; i < r->pools.count; i++)
+    special |= r->pools.items[i].no_split | r->pools.items[i].custom;
+  for (i = 1; i < n->lanes.count; i++) {
+    native_lane *lane = &n->lanes.items[i];
+    const uint8_t held = (uint8_t)is_held(n, lane->pool_id);
+    moved |= held != lane->held;
+    lane->held = held;
+  }
+  set_careful(n, CAREFUL_POOLS, special);
+  set_careful(n, CAREFUL_ROUTED, r->routings.count || ul_pools_suspended(r));
+  if (moved)
+    ul_native_recount(n);
 }

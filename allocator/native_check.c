@@ -25,7 +25,6 @@ static uint64_t least(uint64_t a, uint64_t b) {
 
 static void count_block(const native *n, const native_segment *segment, const native_block *b,
                         struct found *f) {
-  const native_pool *pool = &n->pools.items[n->lanes.items[segment->lane].pool];
   uint64_t request = least(b->requested_bytes, b->bytes), back;
 
   if (b->flags & BLOCK_UNMAPPED) {
@@ -36,7 +35,7 @@ static void count_block(const native *n, const native_segment *segment, const na
   if (ul_native_is_free(b)) {
     f->free_blocks++;
     back = segment->expandable ? ul_native_whole_units(n, b) : b->prev | b->next ? 0 : b->bytes;
-    if (pool->id && !pool->freeable)
+    if (n->lanes.items[segment->lane].held)
       f->totals.held_bytes += back;
     else
       f->totals.releasable_bytes += back;

@@ -8,13 +8,9 @@ int ul_native_collects(const native *n) {
   return n->limit_bytes != UINT64_MAX && n->settings.gc_threshold > 0.0;
 }
 
-static int is_whole(const native *n, uint32_t block) {
+static int is_collectable(const native *n, uint32_t block) {
   const native_block *b = &n->blocks.items[block];
-  return !(b->prev | b->next);
-}
-
-static int is_expandable(const native *n, uint32_t block) {
-  return (n->blocks.items[block].flags & BLOCK_EXPANDABLE) != 0;
+  return !(b->prev | b->next) && !(b->flags & BLOCK_EXPANDABLE);
 }
 
 static uint32_t age_of(const native *n, uint32_t block) {
@@ -33,8 +29,8 @@ static int collect_pass(native *n, double least_age, uint64_t *reclaimed, uint64
     ul_free_entry entry;
     ul_free_at at;
     for (entry = ul_free_set_first(set, &at); entry.block; entry = ul_free_set_next(set, &at)) {
-      if (is_whole(n, entry.block) && !is_expandable(n, entry.block) &&
-          (double)age_of(n, entry.block) >= least_age && !UL_VEC_PUSH(&n->scratch, entry.block))
+      if (is_collectable(n, entry.block) && (double)age_of(n, entry.block) >= least_age &&
+          !UL_VEC_PUSH(&n->scratch, entry.block))
         return 0;
     }
   }
@@ -61,7 +57,7 @@ int ul_native_collect(native *n) {
     ul_free_entry entry;
     ul_free_at at;
     for (entry = ul_free_set_first(set, &at); entry.block; entry = ul_free_set_next(set, &at)) {
-      if (is_whole(n, entry.block)) {
+      if (is_collectable(n, entry.block)) {
         ages += age_of(n, entry.block);
         count++;
       }

@@ -7,20 +7,20 @@
 /* Where the capacity is unknown the range only has to be larger than any device. */
 #define UNKNOWN_CAPACITY (UINT64_C(1) << 40)
 
-uint64_t ul_native_unit(const native *n, const native_lane *lane) {
-  return lane->small ? UL_SMALL_SEGMENT_BYTES : n->settings.large_segment_bytes;
+uint64_t ul_native_unit(const native *n, int small) {
+  return small ? UL_SMALL_SEGMENT_BYTES : n->settings.large_segment_bytes;
 }
 
-uint64_t ul_native_range_bytes(const native *n, const native_lane *lane) {
-  uint64_t total = n->device.capacity_bytes ? n->device.capacity_bytes : UNKNOWN_CAPACITY;
+uint64_t ul_native_range_bytes(const native *n, int small) {
+  const uint64_t total = n->device.capacity_bytes ? n->device.capacity_bytes : UNKNOWN_CAPACITY;
 
-  return ul_round_up(total + total / 8, ul_native_unit(n, lane));
+  return ul_round_up(ul_reserve_bytes(&n->settings, total), ul_native_unit(n, small));
 }
 
 uint64_t ul_native_whole_units(const native *n, const native_block *b) {
   const native_segment *range = &n->segments.items[b->segment];
-  const uint64_t unit = ul_native_unit(n, &n->lanes.items[range->lane]);
   const uint64_t start = b->address - range->address;
+  const uint64_t unit = range->unit;
   const uint64_t end = start + b->bytes;
   uint32_t first, last, each;
 
@@ -38,33 +38,13 @@ uint64_t ul_native_whole_units(const native *n, const native_block *b) {
   return last > first ? (uint64_t)(last - first) * unit : 0;
 }
 
-uint32_t ul_native_range_new(native *n, uint32_t lane, uint64_t address, uint64_t bytes) {
-  const uint32_t segment = ul_native_segment_new(n, address, bytes, lane, 1);
-  const uint32_t block = segment ? ul_native_first_block(n, segment) : 0;
-
-  return block && ul_native_put_unmapped(n, block) ? segment : 0;
-}
-
-/* Cuts block at `bytes`, where it stays the object and the rest is a new one. */
-static uint32_t cut_behind(native *n, uint32_t block, uint64_t bytes) {
-  const uint32_t rest = ul_native_cut(n, block, bytes);
-
-  if (rest && n->numbers_blocks) {
-    const uint64_t fresh = n->blocks.items[block].tie;
-    n->blocks.items[block].tie = n->blocks.items[rest].tie;
-    n->blocks.items[rest].tie = fresh;
-  }
-  if (rest)
-    n->blocks.items[rest].requested_bytes = 0;
-  return rest;
-}
-
 /* A block that was just mapped joins its free neighbours and stays the object. In no set. */
 static uint32_t join_mapped(native *n, uint32_t block) {
   const uint32_t prev = n->blocks.items[block].prev, next = n->blocks.items[block].next;
 
   if (ul_native_is_free(&n->blocks.items[prev])) {
     ul_native_take_free(n, prev);
+    ul_native_join_objects(n, block, prev);
     ul_native_move_object(n, prev, block);
     ul_native_join(n, prev, block);
     block = prev;
@@ -82,6 +62,7 @@ static uint32_t join_unmapped(native *n, uint32_t block) {
 
   if (n->blocks.items[prev].flags & BLOCK_UNMAPPED) {
     ul_native_take_unmapped(n, prev);
+    ul_native_join_objects(n, block, prev);
     ul_native_move_object(n, prev, block);
     ul_native_join(n, prev, block);
     block = prev;
@@ -94,34 +75,34 @@ static uint32_t join_unmapped(native *n, uint32_t block) {
 }
 
 /* Maps the first `wanted` bytes, in whole units, of an unmapped block; *mapped is what it became
- * with its neighbours. */
+ * with its neighbours. Refused, nothing has changed. */
 static ul_device_answer map_front(native *n, uint32_t block, uint64_t wanted, uint32_t *mapped) {
   const native_block b = n->blocks.items[block];
-  const uint64_t bytes = ul_round_up(wanted, ul_native_unit(n, &n->lanes.items[b.lane]));
-  const int slot = ul_native_slot(&b);
-  ul_device_answer answer = ul_device_map(&n->device, b.address, bytes);
+  const uint64_t unit = n->segments.items[b.segment].unit, bytes = ul_round_up(wanted, unit);
+  const uint32_t stream = n->lanes.items[b.lane].stream;
+  const ul_device_answer answer = ul_device_map(&n->device, b.address, bytes);
   uint32_t rest;
 
+  if (answer == UL_DEVICE_REFUSED && !ul_native_call(n, UL_DRIVER_MAP_REFUSED, 0, unit, stream))
+    return UL_DEVICE_NOMEM;
   if (answer != UL_DEVICE_GRANTED)
     return answer;
+  if (!ul_native_call(n, UL_DRIVER_SEGMENT_MAP, b.address, bytes, stream))
+    return UL_DEVICE_NOMEM;
   ul_native_take_unmapped(n, block);
   if (bytes < b.bytes) {
-    rest = cut_behind(n, block, bytes);
+    rest = ul_native_cut_rest(n, block, bytes);
     if (!rest || !ul_native_put_unmapped(n, rest))
       return UL_DEVICE_NOMEM;
   }
   n->blocks.items[block].flags &= BLOCK_OF_SEGMENT;
-  n->blocks.items[block].requested_bytes = 0;
   *mapped = join_mapped(n, block);
   if (!ul_native_put_free(n, *mapped))
     return UL_DEVICE_NOMEM;
-  ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, bytes);
+  ul_native_reserve(n, b.lane, bytes);
   n->statistics.counters[UL_STAT_NUM_DEVICE_ALLOC]++;
-  n->reserved_bytes += bytes;
-  return ul_native_log_call(n, UL_DRIVER_SEGMENT_MAP, b.address, bytes,
-                            n->lanes.items[b.lane].stream)
-             ? UL_DEVICE_GRANTED
-             : UL_DEVICE_NOMEM;
+  return ul_native_note(n, UL_ACTION_SEGMENT_MAP, b.address, bytes, stream) ? UL_DEVICE_GRANTED
+                                                                            : UL_DEVICE_NOMEM;
 }
 
 static int usable(const native_block *b) {
@@ -166,61 +147,94 @@ uint32_t ul_native_growing_block(native *n, uint32_t pool, uint32_t stream, int 
   return 0;
 }
 
-ul_device_answer ul_native_map(native *n, uint32_t lane, uint64_t rounded, uint32_t *out) {
-  uint32_t block = find_run(n, lane, rounded), range;
-  uint64_t address, missing;
+/* A new range. From 2.15 on one that is too small for the request is given back at once; before, it
+ * stays, and mapping all of it fails. */
+static ul_device_answer new_range(native *n, const native_request *r, uint32_t *block) {
+  const uint64_t bytes = ul_native_range_bytes(n, r->small);
   ul_device_answer answer;
+  uint64_t address;
+  uint32_t segment;
 
-  if (!block) {
-    uint64_t bytes = ul_native_range_bytes(n, &n->lanes.items[lane]);
-    if (bytes < rounded)
-      return UL_DEVICE_REFUSED;
-    answer = ul_device_reserve(&n->device, bytes, &address);
-    if (answer != UL_DEVICE_GRANTED)
-      return answer;
-    range = ul_native_range_new(n, lane, address, bytes);
-    if (!range)
-      return UL_DEVICE_NOMEM;
-    block = n->segments.items[range].first_block;
+  answer = ul_device_reserve(&n->device, bytes, &address);
+  if (answer != UL_DEVICE_GRANTED)
+    return answer;
+  if (!ul_native_call(n, UL_DRIVER_RANGE_RESERVE, address, bytes, r->stream))
+    return UL_DEVICE_NOMEM;
+  if (!bytes || (bytes < r->rounded && n->profile->range_must_fit)) {
+    ul_device_unreserve(&n->device, address);
+    return ul_native_call(n, UL_DRIVER_RANGE_RELEASE, address, bytes, r->stream) ? UL_DEVICE_REFUSED
+                                                                                 : UL_DEVICE_NOMEM;
   }
-  if (n->blocks.items[block].flags & BLOCK_UNMAPPED) {
-    missing = n->blocks.items[block].bytes < rounded ? n->blocks.items[block].bytes : rounded;
+  segment = ul_native_segment_new(n, address, bytes, r->lane, 1);
+  *block = segment ? ul_native_first_block(n, segment) : 0;
+  if (!*block || !ul_native_put_unmapped(n, *block))
+    return UL_DEVICE_NOMEM;
+  n->segments.items[segment].stack = r->stack;
+  return UL_DEVICE_GRANTED;
+}
+
+ul_device_answer ul_native_map(native *n, const native_request *r, uint32_t *out) {
+  uint32_t block = find_run(n, r->lane, r->rounded);
+  ul_device_answer answer = UL_DEVICE_GRANTED;
+  uint64_t missing;
+
+  n->block_number += n->profile->keys_are_numbered;
+  if (!block)
+    answer = new_range(n, r, &block);
+  if (answer == UL_DEVICE_GRANTED && n->blocks.items[block].flags & BLOCK_UNMAPPED) {
+    missing = n->blocks.items[block].bytes < r->rounded ? n->blocks.items[block].bytes : r->rounded;
     answer = map_front(n, block, missing, &block);
-    if (answer != UL_DEVICE_GRANTED)
-      return answer;
   }
-  while (n->blocks.items[block].bytes < rounded) {
+  while (answer == UL_DEVICE_GRANTED && n->blocks.items[block].bytes < r->rounded) {
     const uint32_t next = n->blocks.items[block].next;
-    missing = rounded - n->blocks.items[block].bytes;
+    if (!next)
+      return UL_DEVICE_REFUSED; /* a range smaller than the request, on an endless device */
+    missing = r->rounded - n->blocks.items[block].bytes;
     if (missing > n->blocks.items[next].bytes)
       missing = n->blocks.items[next].bytes;
     answer = map_front(n, next, missing, &block);
-    if (answer != UL_DEVICE_GRANTED)
-      return answer; /* what was mapped stays, free */
   }
+  if (answer != UL_DEVICE_GRANTED)
+    return answer; /* what was mapped stays, free */
   ul_native_take_free(n, block);
   *out = block;
   return UL_DEVICE_GRANTED;
 }
 
-static int give_up_range(native *n, uint32_t block) {
-  const uint32_t segment = n->blocks.items[block].segment;
+int ul_native_drop_range(native *n, uint32_t segment) {
+  const native_segment *s = &n->segments.items[segment];
+  const uint32_t block = s->first_block;
 
   ul_native_take_unmapped(n, block);
-  ul_device_unreserve(&n->device, n->segments.items[segment].address);
+  ul_device_unreserve(&n->device, s->address);
+  ul_native_drop_object(n, block);
   ul_native_block_delete(n, block);
   ul_native_segment_delete(n, segment);
   return 1;
+}
+
+/* The units are unmapped: what is counted for them, and what follows. */
+static int note_unmapped(native *n, const native_block *b, uint64_t address, uint64_t bytes) {
+  const native_lane *lane = &n->lanes.items[b->lane];
+  ul_pool *pool = lane->pool_id ? ul_pools_find(&n->registry, lane->pool_id) : NULL;
+
+  ul_device_unmap(&n->device, address, bytes);
+  ul_waits_unmapped(&n->waits, lane->stream);
+  ul_native_unreserve(n, b->lane, bytes);
+  if (pool)
+    pool->driver_allocations--;
+  n->statistics.counters[UL_STAT_NUM_DEVICE_FREE]++;
+  return ul_native_call(n, UL_DRIVER_SEGMENT_UNMAP, address, bytes, lane->stream) &&
+         ul_native_note(n, UL_ACTION_SEGMENT_UNMAP, address, bytes, lane->stream);
 }
 
 /* Gives back the whole units inside a free block (allocator-spec 6.5, 6.6). */
 int ul_native_unmap(native *n, uint32_t block) {
   const native_block b = n->blocks.items[block];
   const native_segment *range = &n->segments.items[b.segment];
-  const uint64_t unit = ul_native_unit(n, &n->lanes.items[b.lane]);
   const uint64_t bytes = ul_native_whole_units(n, &b);
-  const uint64_t head = ul_round_up(b.address - range->address, unit) + range->address - b.address;
-  const int slot = ul_native_slot(&b);
+  const uint64_t start = b.address - range->address;
+  const uint64_t head = ul_round_up(start, range->unit) - start;
   uint32_t middle = block, tail;
 
   if (!bytes)
@@ -228,30 +242,24 @@ int ul_native_unmap(native *n, uint32_t block) {
   ul_native_take_free(n, block);
   if (head) {
     /* The head is a new object; the middle stays the one that is unmapped. */
-    middle = ul_native_cut(n, block, head);
-    if (!middle)
-      return 0;
-    n->blocks.items[block].requested_bytes = 0;
-    if (!ul_native_put_free(n, block))
+    middle = ul_native_cut_front(n, block, head);
+    if (!middle || !ul_native_put_free(n, block))
       return 0;
   }
   if (n->blocks.items[middle].bytes > bytes) {
-    tail = cut_behind(n, middle, bytes);
+    tail = ul_native_cut_rest(n, middle, bytes);
     if (!tail || !ul_native_put_free(n, tail))
       return 0;
   }
-  n->blocks.items[middle].requested_bytes = 0;
   n->blocks.items[middle].flags =
       (uint8_t)((n->blocks.items[middle].flags & BLOCK_OF_SEGMENT) | BLOCK_UNMAPPED);
   middle = join_unmapped(n, middle);
-  if (!ul_native_put_unmapped(n, middle))
+  if (!ul_native_put_unmapped(n, middle) || !note_unmapped(n, &b, b.address + head, bytes))
     return 0;
-  ul_device_unmap(&n->device, b.address + head, bytes);
-  ul_stat_decrease(&n->statistics, UL_STAT_RESERVED_BYTES, slot, bytes);
-  n->statistics.counters[UL_STAT_NUM_DEVICE_FREE]++;
-  n->reserved_bytes -= bytes;
-  if (!ul_native_log_call(n, UL_DRIVER_SEGMENT_UNMAP, b.address + head, bytes,
-                          n->lanes.items[b.lane].stream))
-    return 0;
-  return n->blocks.items[middle].prev | n->blocks.items[middle].next ? 1 : give_up_range(n, middle);
+  if (n->blocks.items[middle].prev | n->blocks.items[middle].next)
+    return 1;
+  range = &n->segments.items[b.segment];
+  return ul_native_call(n, UL_DRIVER_RANGE_RELEASE, range->address, range->bytes,
+                        n->lanes.items[b.lane].stream) &&
+         ul_native_drop_range(n, b.segment);
 }

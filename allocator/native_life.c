@@ -27,6 +27,11 @@ void ul_native_destroy(void *state) {
     UL_VEC_RELEASE(&n->pools.items[i].lanes[0]);
     UL_VEC_RELEASE(&n->pools.items[i].lanes[1]);
   }
+  for (i = 0; i < n->checkpoints.count; i++)
+    UL_VEC_RELEASE(&n->checkpoints.items[i].blocks);
+  ul_pools_release(&n->registry);
+  ul_waits_release(&n->waits);
+  ul_history_release(&n->history);
   ul_device_release(&n->device);
   ul_idmap_release(&n->pool_index);
   ul_idmap_release(&n->lane_index);
@@ -35,12 +40,18 @@ void ul_native_destroy(void *state) {
   UL_VEC_RELEASE(&n->lanes);
   UL_VEC_RELEASE(&n->pools);
   UL_VEC_RELEASE(&n->block_of);
-  UL_VEC_RELEASE(&n->pending);
+  UL_VEC_RELEASE(&n->objects);
+  UL_VEC_RELEASE(&n->checkpoints);
   UL_VEC_RELEASE(&n->scratch);
   UL_VEC_RELEASE(&n->calls);
   UL_VEC_RELEASE(&n->shown_segments);
   UL_VEC_RELEASE(&n->shown_blocks);
   free(n);
+}
+
+/* Snapshots tell numbers of block objects, which are no ties. */
+static int numbers_objects(const ul_profile *profile) {
+  return profile->registration && profile->tie == UL_TIE_ADDRESS;
 }
 
 ul_status ul_native_create(void **state, const ul_model_options *options, ul_error *err) {
@@ -62,12 +73,18 @@ ul_status ul_native_create(void **state, const ul_model_options *options, ul_err
 #ifdef HAVE_AVX2_WAY
   n->has_avx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
+  n->every_call = options->every_call;
+  n->property_bytes = options->device_bytes;
+  n->max_split_shown = settings.max_split_bytes;
   n->numbers_blocks = profile->tie == UL_TIE_BLOCK;
+  ul_pools_init(&n->registry, profile);
+  ul_waits_init(&n->waits, options->stream_events, profile);
+  ul_history_init(&n->history, profile);
   ul_native_settings_changed(n);
   /* Index 0 of each is "none": the short ways read it without asking. */
   n->dead_block = ul_native_grow_blocks(n);
   if (!n->dead_block || !ul_native_pool_of(n, 0) || !ul_native_lane_of(n, 0, 0, 0) ||
-      !ul_native_make_room_for(n, 0)) {
+      !ul_native_make_room_for(n, 0) || (numbers_objects(profile) && !ul_native_keep_objects(n))) {
     ul_native_destroy(n);
     return ul_fail_nomem(err, "the allocator model");
   }
@@ -104,13 +121,28 @@ static int copy_pools(native *to_model, const native *from_model) {
   for (i = 0; i < from_model->pools.count; i++) {
     const native_pool *from = &from_model->pools.items[i];
     native_pool fresh = {0}, *to;
-    fresh.id = from->id;
-    fresh.freeable = from->freeable;
-    memcpy(fresh.searches, from->searches, sizeof(fresh.searches));
+    fresh = *from;
+    memset(fresh.lanes, 0, sizeof(fresh.lanes));
     if (!UL_VEC_PUSH(&to_model->pools, fresh))
       return 0;
     to = &to_model->pools.items[i];
     if (!(COPY(lanes[0])) || !(COPY(lanes[1])))
+      return 0;
+  }
+  return 1;
+}
+
+static int copy_checkpoints(native *to_model, const native *from_model) {
+  size_t i;
+
+  for (i = 0; i < from_model->checkpoints.count; i++) {
+    const native_checkpoint *from = &from_model->checkpoints.items[i];
+    native_checkpoint fresh = *from, *to;
+    memset(&fresh.blocks, 0, sizeof(fresh.blocks));
+    if (!UL_VEC_PUSH(&to_model->checkpoints, fresh))
+      return 0;
+    to = &to_model->checkpoints.items[i];
+    if (!(COPY(blocks)))
       return 0;
   }
   return 1;
@@ -126,7 +158,11 @@ static void disown(native *n) {
   memset(&n->pools, 0, sizeof(n->pools));
   memset(&n->pool_index, 0, sizeof(n->pool_index));
   memset(&n->lane_index, 0, sizeof(n->lane_index));
-  memset(&n->pending, 0, sizeof(n->pending));
+  memset(&n->registry, 0, sizeof(n->registry));
+  memset(&n->waits, 0, sizeof(n->waits));
+  memset(&n->history, 0, sizeof(n->history));
+  memset(&n->objects, 0, sizeof(n->objects));
+  memset(&n->checkpoints, 0, sizeof(n->checkpoints));
   memset(&n->scratch, 0, sizeof(n->scratch));
   memset(&n->calls, 0, sizeof(n->calls));
   memset(&n->shown_segments, 0, sizeof(n->shown_segments));
@@ -143,9 +179,11 @@ ul_status ul_native_clone(void **out, const void *state, ul_error *err) {
   *to = *from;
   disown(to);
   done = ul_device_copy(&to->device, &from->device) && COPY(blocks) && COPY(segments) &&
-         COPY(block_of) && COPY(pending) && ul_idmap_copy(&to->pool_index, &from->pool_index) &&
+         COPY(block_of) && COPY(objects) && ul_idmap_copy(&to->pool_index, &from->pool_index) &&
          ul_idmap_copy(&to->lane_index, &from->lane_index) && copy_lanes(to, from) &&
-         copy_pools(to, from);
+         copy_pools(to, from) && copy_checkpoints(to, from) &&
+         ul_pools_copy(&to->registry, &from->registry) && ul_waits_copy(&to->waits, &from->waits) &&
+         ul_history_copy(&to->history, &from->history);
   if (!done) {
     ul_native_destroy(to);
     return ul_fail_nomem(err, "a copy of the allocator model");

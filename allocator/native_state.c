@@ -11,13 +11,9 @@
 
 /* ---- loading ---- */
 
-static uint64_t least(uint64_t a, uint64_t b) {
-  return a < b ? a : b;
-}
-
 /* Counts an active block in, as if it had just been handed out. */
 static void count_active(native *n, const native_block *b, int slot) {
-  const uint64_t request = least(b->requested_bytes, b->bytes);
+  const uint64_t request = ul_native_live_request(b);
 
   ul_native_count_requested(n, slot, b->requested_bytes);
   n->excess_requested += b->requested_bytes - request;
@@ -28,7 +24,7 @@ static void count_active(native *n, const native_block *b, int slot) {
   ul_native_count(n, slot, 1, (int64_t)b->bytes, 0, 0);
   if (b->bytes >= n->settings.max_split_bytes)
     ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_ALLOCATIONS], 1);
-  n->live_rounded_bytes += least(ul_round_request(request, &n->settings, n->profile), b->bytes);
+  n->live_rounded_bytes += ul_native_live_rounded(n, b);
 }
 
 static int load_handle(native *n, uint32_t block, uint64_t handle) {
@@ -40,6 +36,14 @@ static int load_handle(native *n, uint32_t block, uint64_t handle) {
   }
   n->block_of.items[handle] = block;
   return 1;
+}
+
+/* Freed before the model began, on streams nobody knows. */
+static int load_waiting(native *n, uint32_t block) {
+  const native_lane *lane = &n->lanes.items[n->blocks.items[block].lane];
+
+  ul_native_count_waiting(n, block);
+  return ul_waits_hold(&n->waits, ul_native_key(n, block), lane->pool_id);
 }
 
 /* Appends one block behind `last` (0: none); joins two free ones. Returns it, 0 without memory. */
@@ -75,7 +79,8 @@ static uint32_t load_block(native *n, uint32_t segment, uint32_t last, const ul_
   }
   n->blocks.items[block] = fresh;
   n->blocks.items[last].next = last ? block : 0;
-  if (from->state == UL_BLOCK_ACTIVE_PENDING_FREE && !ul_native_add_pending(n, block))
+  if (!ul_native_object_new(n, block) ||
+      (from->state == UL_BLOCK_ACTIVE_PENDING_FREE && !load_waiting(n, block)))
     return 0;
   return block;
 }
@@ -144,8 +149,19 @@ static int fits_units(const ul_state *from, const ul_segment *s) {
   return s->bytes <= (uint64_t)UL_FREE_UNITS * UL_FREE_UNIT;
 }
 
+/* The lane of a segment, which the driver gave to its pool. */
+static uint32_t load_lane(native *n, const ul_segment *s) {
+  ul_pool *pool = s->pool ? ul_pools_mention(&n->registry, s->pool) : NULL;
+
+  if (s->pool && !pool)
+    return 0;
+  if (pool)
+    pool->driver_allocations++;
+  return ul_native_lane_of(n, s->pool, s->stream, s->is_small);
+}
+
 static int load_segment(native *n, const ul_state *from, const ul_segment *s) {
-  uint32_t lane = ul_native_lane_of(n, s->pool, s->stream, s->is_small), segment, block = 0, i;
+  uint32_t lane = load_lane(n, s), segment, block = 0, i;
   int slot;
 
   if (!lane || (!fits_units(from, s) && !ul_free_set_use_directory(&n->lanes.items[lane].free)))
@@ -163,10 +179,9 @@ static int load_segment(native *n, const ul_state *from, const ul_segment *s) {
   }
   slot = s->is_small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
   ul_stat_increase(&n->statistics, UL_STAT_SEGMENT, slot, 1);
-  ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, s->bytes);
+  ul_native_reserve(n, lane, s->bytes);
   if (s->bytes >= n->settings.max_split_bytes)
     ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_SEGMENTS], 1);
-  n->reserved_bytes += s->bytes;
   n->segment_count++;
   return settle_chain(n, n->segments.items[segment].first_block, 0);
 }
@@ -210,7 +225,7 @@ static struct open_range *range_for(struct loading *l, const ul_segment *s, uint
   native *n = l->n;
   const uint64_t known =
       s->range_address && s->range_address < s->address ? s->range_address : s->address;
-  const uint64_t size = ul_native_range_bytes(n, &n->lanes.items[lane]);
+  const uint64_t size = ul_native_range_bytes(n, n->lanes.items[lane].small);
   const uint32_t index = ul_idmap_get(&l->open, lane);
   struct open_range *range = index ? &l->ranges.items[index - 1] : NULL;
   struct open_range fresh = {0, 0, known};
@@ -237,8 +252,7 @@ static struct open_range *range_for(struct loading *l, const ul_segment *s, uint
 
 static int load_piece(struct loading *l, const ul_segment *s) {
   native *n = l->n;
-  const uint32_t lane = ul_native_lane_of(n, s->pool, s->stream, s->is_small);
-  const int slot = s->is_small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
+  const uint32_t lane = load_lane(n, s);
   struct open_range *range = lane ? range_for(l, s, lane) : NULL;
   uint32_t j, hole;
 
@@ -263,8 +277,8 @@ static int load_piece(struct loading *l, const ul_segment *s) {
   }
   range->at = s->address + s->bytes;
   n->device.used_bytes += s->bytes;
-  ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, s->bytes);
-  n->reserved_bytes += s->bytes;
+  ul_native_reserve(n, lane, s->bytes);
+  n->pools.items[n->lanes.items[lane].pool].uncounted = 1;
   return 1;
 }
 
@@ -340,6 +354,17 @@ static int show_block(native *n, const native_block *b) {
   return UL_VEC_PUSH(&n->shown_blocks, shown);
 }
 
+/* The creation number that the release's snapshots tell of a run with this first block. */
+static uint32_t registration(const native *n, const native_segment *segment, uint32_t first) {
+  if (!n->profile->registration)
+    return 0;
+  if (n->profile->tie == UL_TIE_SEGMENT)
+    return segment->registration;
+  /* Ties are numbers from 1 on. */
+  return (uint32_t)(n->numbers_blocks ? n->blocks.items[first].tie - 1
+                                      : n->objects.items[first].number);
+}
+
 /* One shown segment for a cudaMalloc segment, one for each mapped run of a range. */
 static int show_segment(native *n, const native_segment *segment) {
   const native_lane *lane = &n->lanes.items[segment->lane];
@@ -349,7 +374,6 @@ static int show_segment(native *n, const native_segment *segment) {
   shown.stream = lane->stream;
   shown.pool = n->pools.items[lane->pool].id;
   shown.stack = segment->stack;
-  shown.registration = segment->registration;
   shown.is_small = lane->small;
   shown.is_expandable = segment->expandable;
   for (block = segment->first_block; block; block = n->blocks.items[block].next) {
@@ -359,6 +383,7 @@ static int show_segment(native *n, const native_segment *segment) {
     if (!shown.block_count) {
       shown.address = b->address;
       shown.first_block = (uint32_t)n->shown_blocks.count;
+      shown.registration = registration(n, segment, block);
     }
     shown.bytes += b->bytes;
     shown.block_count++;

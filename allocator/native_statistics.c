@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PyTorch's statistics of the native allocator, put together from its tallies. */
+/* What the native allocator tells beside placements: statistics, put together from its tallies,
+ * history and driver calls. */
 #include <string.h>
 
 #include "allocator/native.h"
@@ -55,15 +56,107 @@ void ul_native_statistics(const native *n, ul_statistics *out) {
     fill_slot(n, slot, out);
 }
 
-size_t ul_native_stats(const void *state, ul_stat *out, size_t capacity) {
-  ul_statistics all;
-
-  ul_native_statistics(state, &all);
-  return ul_statistics_list(&all, out, capacity);
+static size_t add(ul_stat *out, size_t capacity, size_t count, const char *name, uint64_t value) {
+  if (count < capacity) {
+    out[count].name = name;
+    out[count].value = value;
+  }
+  return count + 1;
 }
+
+size_t ul_native_stats(const void *state, ul_stat *out, size_t capacity) {
+  const native *n = state;
+  ul_statistics all;
+  size_t count;
+
+  ul_native_statistics(n, &all);
+  count = ul_statistics_list(&all, out, capacity);
+  if (n->profile->oom_rejections)
+    count = add(out, capacity, count, "num_oom_rejections", n->oom_rejections);
+  return add(out, capacity, count, "max_split_size", n->max_split_shown);
+}
+
+/* ---- reserved bytes ---- */
+
+void ul_native_reserve(native *n, uint32_t lane, uint64_t bytes) {
+  const int slot = n->lanes.items[lane].small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
+  native_pool *pool = &n->pools.items[n->lanes.items[lane].pool];
+
+  n->reserved_bytes += bytes;
+  ul_stat_increase(&n->statistics, UL_STAT_RESERVED_BYTES, slot, bytes);
+  ul_stat_increase_one(&pool->reserved[UL_SLOT_ALL], bytes);
+  ul_stat_increase_one(&pool->reserved[slot], bytes);
+  pool->reserves = 1;
+}
+
+void ul_native_unreserve(native *n, uint32_t lane, uint64_t bytes) {
+  const int slot = n->lanes.items[lane].small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
+  native_pool *pool = &n->pools.items[n->lanes.items[lane].pool];
+
+  n->reserved_bytes -= bytes;
+  ul_stat_decrease(&n->statistics, UL_STAT_RESERVED_BYTES, slot, bytes);
+  ul_stat_decrease_one(&pool->reserved[UL_SLOT_ALL], bytes);
+  ul_stat_decrease_one(&pool->reserved[slot], bytes);
+}
+
+/* The private pool with the next higher id that ever reserved; NULL: there is none. */
+static const native_pool *next_pool(const native *n, uint32_t id) {
+  const native_pool *next = NULL;
+  size_t i;
+
+  for (i = 0; i < n->pools.count; i++) {
+    const native_pool *pool = &n->pools.items[i];
+    if (pool->reserves && pool->id > id && (!next || pool->id < next->id))
+      next = pool;
+  }
+  return next;
+}
+
+int ul_native_pool_reserved(const void *state, size_t index, uint32_t *pool, uint64_t values[12]) {
+  const native *n = state;
+  const native_pool *p = n->profile->pool_statistics ? next_pool(n, 0) : NULL;
+  size_t i;
+
+  for (; p && index; index--)
+    p = next_pool(n, p->id);
+  if (!p)
+    return 0;
+  *pool = p->id;
+  for (i = 0; i < UL_SLOT_COUNT; i++) {
+    values[i * 4] = p->reserved[i].current;
+    values[i * 4 + 1] = p->reserved[i].peak;
+    values[i * 4 + 2] = p->reserved[i].allocated;
+    values[i * 4 + 3] = p->reserved[i].freed;
+  }
+  return 1;
+}
+
+/* ---- history and driver calls ---- */
+
+int ul_native_note(native *n, ul_action action, uint64_t address, uint64_t bytes, uint32_t stream) {
+  return ul_history_note(&n->history, action, address, bytes, stream);
+}
+
+int ul_native_note_end(native *n, ul_action action, uint32_t block) {
+  const native_block *b = &n->blocks.items[block];
+  const uint32_t chain = n->careful & CAREFUL_OBJECTS ? n->objects.items[block].chain : 0;
+  const uint64_t bytes = action == UL_ACTION_SEGMENT_FREE ? b->bytes : b->requested_bytes;
+
+  return ul_history_note_end(&n->history, action, b->address, bytes, n->lanes.items[b->lane].stream,
+                             chain);
+}
+
+int ul_native_call(native *n, int kind, uint64_t address, uint64_t bytes, uint32_t stream) {
+  const ul_driver_call call = {address, bytes, stream, (uint8_t)kind};
+
+  return (kind >= UL_DRIVER_RANGE_RESERVE && !n->every_call) || UL_VEC_PUSH(&n->calls, call);
+}
+
+/* ---- resets ---- */
 
 void ul_native_reset_peak(void *state) {
   native *n = state;
+  size_t i;
   int slot;
 
   for (slot = 0; slot < UL_SLOT_COUNT; slot++) {
@@ -74,11 +167,16 @@ void ul_native_reset_peak(void *state) {
     w->peak_count = (uint64_t)t->current[0] + w->count;
     w->peak_bytes = (uint64_t)t->current[1] + w->bytes;
   }
+  for (i = 0; i < n->pools.count; i++) {
+    for (slot = 0; slot < UL_SLOT_COUNT; slot++)
+      n->pools.items[i].reserved[slot].peak = n->pools.items[i].reserved[slot].current;
+  }
   ul_statistics_reset_peak(&n->statistics);
 }
 
 void ul_native_reset_accumulated(void *state) {
   native *n = state;
+  size_t at;
   int slot, i;
 
   for (slot = 0; slot < UL_SLOT_COUNT; slot++) {
@@ -93,7 +191,12 @@ void ul_native_reset_accumulated(void *state) {
     n->waiting[slot].bytes_at_reset = n->waiting[slot].bytes;
     n->waiting[slot].count_at_load = n->waiting[slot].bytes_at_load = 0;
   }
+  for (at = 0; at < n->pools.count; at++) {
+    for (slot = 0; slot < UL_SLOT_COUNT; slot++)
+      n->pools.items[at].reserved[slot].allocated = n->pools.items[at].reserved[slot].freed = 0;
+  }
   ul_statistics_reset_accumulated(&n->statistics);
+  n->oom_rejections = 0;
 }
 
 const ul_totals *ul_native_totals(const void *state) {

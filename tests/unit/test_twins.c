@@ -38,13 +38,6 @@ static struct life lives[] = {
     {"expandable_segments:True,max_split_size_mb:30", 1000, 3, 0},
 };
 
-/* What the fast model does not do yet: events of these kinds are not made. The table can only
- * shrink: a row fails the test once it is not needed (the_fast_model_lacks_what_is_listed). */
-static const ul_event native_lacks[] = {
-    {.kind = UL_EVENT_POOL_RELEASE, .pool = 2}, /* of a pool that does not exist: an error */
-};
-enum { NATIVE_LACKS = sizeof(native_lacks) / sizeof(native_lacks[0]) };
-
 /* And it does not know where the real library breaks: a life ends where the naive model says so.
  * Once it knows, this is 0 for good. */
 enum { NATIVE_NEVER_BREAKS = 1 };
@@ -99,14 +92,6 @@ static uint64_t random_bytes(void) {
                         : (1 + next_random(4)) * limits[next_random(5)];
 }
 
-static int is_lacking(ul_event_kind kind) {
-  int i;
-
-  for (i = 0; i < NATIVE_LACKS && native_lacks[i].kind != kind; i++)
-    ;
-  return i < NATIVE_LACKS;
-}
-
 static ul_event random_event(const unsigned char *live) {
   const uint64_t handle = 1 + next_random(HANDLES), dice = next_random(100);
   ul_event e = {.handle = handle};
@@ -114,7 +99,7 @@ static ul_event random_event(const unsigned char *live) {
   if (dice < 2) {
     e.kind = UL_EVENT_EMPTY_CACHE;
     e.handle = 0;
-  } else if (dice == 2 && !is_lacking(UL_EVENT_POOL_RELEASE)) {
+  } else if (dice == 2) {
     e.kind = UL_EVENT_POOL_RELEASE;
     e.handle = 0;
     e.pool = 2;
@@ -185,19 +170,5 @@ ParameterizedTest(struct life *l, twins, agree_on_random_lives, .timeout = 240) 
   for (int i = l->first_release; i < RELEASES; i++) {
     seed = 1000 + (uint64_t)i * 77 + l->device_mib + strlen(l->settings);
     live_twice(l, releases[i]);
-  }
-}
-
-Test(twins, the_fast_model_lacks_what_is_listed) {
-  for (int i = 0; i < NATIVE_LACKS; i++) {
-    ul_model *fast = create("native", "2.9", &lives[0]), *naive = create("naive", "2.9", &lives[0]);
-    ul_outcome a, b;
-    ul_error err = {0};
-
-    cr_assert_eq(ul_model_apply(fast, &native_lacks[i], NULL, &a, &err), UL_OK, "%s", err.message);
-    cr_assert_eq(ul_model_apply(naive, &native_lacks[i], NULL, &b, &err), UL_OK, "%s", err.message);
-    cr_expect_neq(a.result, b.result, "row %d holds now: take it from the list", i);
-    ul_model_destroy(fast);
-    ul_model_destroy(naive);
   }
 }
