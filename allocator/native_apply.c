@@ -115,7 +115,7 @@ static ul_pools_answer ask_registry(ul_pools *pools, const ul_event *e) {
     return ul_pools_begin(pools, e->pool, e->stream, e->kind == UL_EVENT_CAPTURE_BEGIN);
   case UL_EVENT_POOL_END:
   case UL_EVENT_CAPTURE_END:
-    return ul_pools_end(pools, e->pool, e->stream);
+    return ul_pools_end(pools, e->pool, e->stream, e->kind == UL_EVENT_CAPTURE_END);
   case UL_EVENT_POOL_CREATE:
   case UL_EVENT_POOL_CUSTOM:
     return ul_pools_create(pools, e->pool, e->kind == UL_EVENT_POOL_CUSTOM);

@@ -72,7 +72,7 @@ static int find_in_pool(native *n, native_request *r, uint32_t *block) {
     if (!r->lane)
       return 0;
     *block = ul_native_find(n, r);
-    answer = ul_pools_end(&n->registry, r->pool, UL_STREAM_ALL);
+    answer = ul_pools_end(&n->registry, r->pool, UL_STREAM_ALL, 0);
     if (answer == UL_POOLS_DONE)
       answer = ul_pools_drop(&n->registry, r->pool);
   }

@@ -218,12 +218,12 @@ Test(native, ties_by_release) {
 }
 
 Test(native, rejects_nonsense_and_stays_usable) {
-  ul_model *m = create("2.9", "", 0);
+  ul_model *m = create("2.9", "", 80 * 1024 * MIB);
 
   cr_expect_eq(release(m, 7).result, UL_OUTCOME_REJECTED);
   allocate(m, 1, 100);
   cr_expect_eq(allocate(m, 1, 100).result, UL_OUTCOME_REJECTED, "a handle in use");
-  cr_expect_eq(allocate(m, 2, (uint64_t)1 << 60).result, UL_OUTCOME_REJECTED);
+  cr_expect_eq(allocate(m, 2, (uint64_t)1 << 60).result, UL_OUTCOME_OOM, "as 2.9.1 answers");
   cr_expect_eq(allocate(m, UINT64_MAX, 1).result, UL_OUTCOME_REJECTED);
   cr_expect_eq(allocate(m, 3, 0).result, UL_OUTCOME_DONE, "0 bytes: a null pointer");
   release(m, 1);
