@@ -137,7 +137,8 @@ uint64_t ul_naive_unit(const naive *n, int small); /* of new expandable segments
 int ul_naive_slot(int small);                      /* of the statistics */
 /* All free blocks of one pool, stream and kind, in set order; the caller releases the list. */
 naive_places ul_naive_free_blocks(naive *n, uint32_t pool, uint32_t stream, int small);
-uint32_t ul_naive_streams(const naive *n); /* one more than the highest with a segment */
+/* Moves *stream to the first from there on that has a segment; 0: there is none. */
+int ul_naive_next_stream(const naive *n, uint64_t *stream);
 /* Opens a place before index for a block of a new number. */
 naive_block *ul_naive_insert(naive *n, naive_segment *s, size_t index);
 /* The block joins neighbours of its own condition and stays the object. Its new index. */

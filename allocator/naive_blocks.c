@@ -61,13 +61,16 @@ naive_places ul_naive_free_blocks(naive *n, uint32_t pool, uint32_t stream, int 
   return found;
 }
 
-uint32_t ul_naive_streams(const naive *n) {
-  uint32_t most = 0;
+int ul_naive_next_stream(const naive *n, uint64_t *stream) {
+  uint64_t next = UINT64_MAX;
   size_t i;
 
-  for (i = 0; i < n->segments.count; i++)
-    most = n->segments.items[i].stream >= most ? n->segments.items[i].stream + 1 : most;
-  return most;
+  for (i = 0; i < n->segments.count; i++) {
+    const uint64_t at = n->segments.items[i].stream;
+    next = at >= *stream && at < next ? at : next;
+  }
+  *stream = next;
+  return next != UINT64_MAX;
 }
 
 /* ---- blocks of a segment ---- */

@@ -16,8 +16,7 @@ static void add(naive *n, addresses *list, uint64_t address) {
  * it is unmapped the segment is left out. */
 static addresses heads_of(naive *n, uint32_t pool) {
   addresses heads = {NULL, 0, 0};
-  const uint32_t streams = ul_naive_streams(n);
-  uint32_t stream;
+  uint64_t stream;
   size_t i, k;
   int small;
 
@@ -33,8 +32,8 @@ static addresses heads_of(naive *n, uint32_t pool) {
     }
   }
   for (small = 1; small >= 0; small--) {
-    for (stream = 0; stream < streams; stream++) {
-      naive_places list = ul_naive_free_blocks(n, pool, stream, small);
+    for (stream = 0; ul_naive_next_stream(n, &stream); stream++) {
+      naive_places list = ul_naive_free_blocks(n, pool, (uint32_t)stream, small);
       for (i = 0; i < list.count; i++) {
         if (!list.items[i].block)
           add(n, &heads, ul_naive_segment(n, list.items[i])->address);

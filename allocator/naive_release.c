@@ -89,12 +89,11 @@ static void unmap(naive *n, naive_place p) {
  * segments or expandable blocks. */
 static addresses listed(naive *n, uint32_t pool, int small, int expandable) {
   addresses found = {NULL, 0, 0};
-  const uint32_t streams = ul_naive_streams(n);
-  uint32_t stream;
+  uint64_t stream;
   size_t i;
 
-  for (stream = 0; stream < streams; stream++) {
-    naive_places list = ul_naive_free_blocks(n, pool, stream, small);
+  for (stream = 0; ul_naive_next_stream(n, &stream); stream++) {
+    naive_places list = ul_naive_free_blocks(n, pool, (uint32_t)stream, small);
     for (i = 0; i < list.count; i++) {
       const naive_segment *s = ul_naive_segment(n, list.items[i]);
       if (s->expandable != expandable || (!expandable && s->blocks.count > 1))
@@ -266,13 +265,12 @@ static int is_collectable(const naive_segment *s) {
 
 /* One pass: what is at least as old as the average goes, however much that is. */
 static uint64_t collect_pass(naive *n, double average, uint64_t *ages, uint64_t *count) {
-  const uint32_t streams = ul_naive_streams(n);
   uint64_t got = 0, age;
-  uint32_t stream;
+  uint64_t stream;
   size_t i, j;
 
-  for (stream = 0; *count && stream < streams; stream++) {
-    naive_places list = ul_naive_free_blocks(n, 0, stream, 0);
+  for (stream = 0; *count && ul_naive_next_stream(n, &stream); stream++) {
+    naive_places list = ul_naive_free_blocks(n, 0, (uint32_t)stream, 0);
     for (i = 0; i < list.count; i++) {
       const size_t gone = list.items[i].segment;
       const naive_segment *s = &n->segments.items[gone];

@@ -331,16 +331,16 @@ int ul_waits_complete(ul_waits *waits, uint64_t key) {
 }
 
 void ul_waits_sync(ul_waits *waits, uint32_t stream) {
-  ul_wait_line *line;
+  size_t i;
 
   waits->ready |= waits->waiting != 0;
   if (stream == UL_STREAM_ALL) {
     waits->passed = waits->tick;
     return;
   }
-  for (line = waits->lines.items; line < waits->lines.items + waits->lines.count; line++) {
-    if (line->stream == stream)
-      line->passed = waits->tick;
+  for (i = 0; i < waits->lines.count; i++) {
+    if (waits->lines.items[i].stream == stream)
+      waits->lines.items[i].passed = waits->tick;
   }
 }
 
