@@ -67,8 +67,8 @@ UL_INLINE uint32_t lane_of(native *n, uint32_t pool, uint32_t stream, int small)
 }
 
 /* Splits and hands out a block that is in no set (allocator-spec 3.9, 3.10). */
-UL_INLINE step hand_out(native *n, native_lane *lane, uint32_t block, const ul_event *event, uint64_t rounded,
-                        int small, uint64_t unsplit_limit) {
+UL_INLINE step hand_out(native *n, native_lane *lane, uint32_t block, const ul_event *event,
+                        uint64_t rounded, int small, uint64_t unsplit_limit) {
   const int slot = small ? UL_SLOT_SMALL : UL_SLOT_LARGE;
   native_block *b = &n->blocks.items[block];
   const uint64_t remaining = b->bytes - rounded;
@@ -110,7 +110,9 @@ UL_INLINE uint32_t take_among_ranges(native *n, native_lane *lane, uint64_t roun
 
   if (!block || (n->settings.expandable && !(n->blocks.items[b->next].flags & BLOCK_UNMAPPED)))
     return block;
-  return ul_free_put(&lane->free, entry) ? ul_native_take_candidate(n, lane, rounded, n->settings.expandable) : 0;
+  return ul_free_put(&lane->free, entry)
+             ? ul_native_take_candidate(n, lane, rounded, n->settings.expandable)
+             : 0;
 }
 
 UL_INLINE step take_and_hand_out(native *n, const ul_event *event, uint64_t rounded, int small,
