@@ -78,12 +78,11 @@ static uint64_t any_size(life *l) {
   return below(l, 2) ? 1 + below(l, limit) : (1 + below(l, 4)) * limit / 2;
 }
 
-void life_begin(life *l, const life_profile *profile, uint64_t seed, uint64_t lacks) {
+void life_begin(life *l, const life_profile *profile, uint64_t seed) {
   size_t i;
 
   memset(l, 0, sizeof(*l));
   l->profile = profile;
-  l->lacks = lacks;
   l->seed = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
   for (i = 0; i < 4; i++)
     (void)below(l, 2);
@@ -93,7 +92,7 @@ void life_begin(life *l, const life_profile *profile, uint64_t seed, uint64_t la
 }
 
 static uint64_t size_of_request(life *l) {
-  if (may(l, LIFE_ABSURD) && !(l->lacks & LIFE_LACKS_ABSURD) && !below(l, 300))
+  if (may(l, LIFE_ABSURD) && !below(l, 300))
     return UINT64_MAX >> below(l, 10);
   return below(l, 3) ? l->sizes[below(l, 8)] : any_size(l);
 }
@@ -235,11 +234,6 @@ static const struct {
     {UINT32_MAX, 40, statistics_step},
 };
 
-static int is_left_out(const life *l, const life_step *s) {
-  return s->kind == LIFE_EVENT ? (l->lacks & LIFE_LACKS(s->event.kind)) != 0
-                               : (l->lacks & LIFE_LACKS_STEP(s->kind)) != 0;
-}
-
 static life_step usual_step(life *l) {
   const uint64_t dice = below(l, 100);
   life_step s = {.event = {.kind = UL_EVENT_EMPTY_CACHE}};
@@ -265,29 +259,18 @@ static life_step usual_step(life *l) {
 
 life_step life_next(life *l) {
   uint64_t dice = below(l, 10000);
-  life_step s;
   size_t i;
 
-  if (may(l, LIFE_TOGGLES) && dice < 30) {
-    s = (life_step){.kind = LIFE_CONFIGURE, .settings = toggles[below(l, TOGGLES)]};
-    if (!is_left_out(l, &s))
-      return s;
-  }
+  if (may(l, LIFE_TOGGLES) && dice < 30)
+    return (life_step){.kind = LIFE_CONFIGURE, .settings = toggles[below(l, TOGGLES)]};
   for (i = 0; i < sizeof(rare) / sizeof(rare[0]); i++) {
     if (!may(l, rare[i].what))
       continue;
-    if (dice >= 10000 - rare[i].often) {
-      s = rare[i].make(l);
-      if (!is_left_out(l, &s))
-        return s;
-      break;
-    }
+    if (dice >= 10000 - rare[i].often)
+      return rare[i].make(l);
     dice += rare[i].often;
   }
-  s = usual_step(l);
-  while (is_left_out(l, &s))
-    s = usual_step(l);
-  return s;
+  return usual_step(l);
 }
 
 void life_learn(life *l, const life_step *s, const ul_outcome *o) {

@@ -59,7 +59,6 @@ enum { LIFE_HANDLES = 256, LIFE_POOLS_KNOWN = 5 };
 
 typedef struct life {
   const life_profile *profile;
-  uint64_t lacks; /* bits of event kinds, and of life kinds above bit 40, that are left out */
   uint64_t seed;
   uint64_t last_handle, last_address;
   uint64_t live[LIFE_HANDLES]; /* handles */
@@ -70,11 +69,7 @@ typedef struct life {
   int growing;
 } life;
 
-#define LIFE_LACKS(kind)      (UINT64_C(1) << (kind))
-#define LIFE_LACKS_ABSURD     (UINT64_C(1) << 50) /* sizes near 2^64 */
-#define LIFE_LACKS_STEP(kind) (UINT64_C(1) << (40 + (kind)))
-
-void life_begin(life *life, const life_profile *profile, uint64_t seed, uint64_t lacks);
+void life_begin(life *life, const life_profile *profile, uint64_t seed);
 life_step life_next(life *life);
 /* What the allocator answered to the last step. state is read after a restore: what is live. */
 void life_learn(life *life, const life_step *step, const ul_outcome *outcome);

@@ -13,8 +13,7 @@
  * --part     every Nth pair of life and release, from the Ith on, counted from 1
  * --list     shows the kinds of life
  *
- * Kinds of events that the fast model does not have yet are left out, and named. Exit: 0 none
- * differs, 1 some do, 2 usage. */
+ * Exit: 0 none differs, 1 some do, 2 usage. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +34,6 @@ enum { RELEASES = sizeof(releases) / sizeof(releases[0]) };
 typedef struct options {
   uint64_t events, seed, part, parts;
   double seconds;
-  int complete; /* the fast model has all that its twin has */
   const char *torch, *life, *out;
 } options;
 
@@ -43,9 +41,6 @@ typedef struct pair {
   ul_model *fast, *naive;
   const life_profile *profile;
   const char *torch;
-  int every_call; /* the fast model lists refusals */
-  int history;    /* the fast model has one */
-  int complete;   /* the fast model has all that its twin has */
   char difference[TEXT];
   int over; /* the life cannot go on */
 } pair;
@@ -72,7 +67,7 @@ static ul_model *create(const pair *p, const char *backend) {
   o.settings = p->profile->settings;
   o.device_bytes = p->profile->device_mib << 20;
   o.stream_events = p->profile->stream_events;
-  o.every_call = p->every_call;
+  o.every_call = 1;
   o.checked = 1;
   if (ul_model_create(&model, &o, &err) != UL_OK)
     die(p->profile->name, err.message);
@@ -89,92 +84,6 @@ static void begin(pair *p) {
 static void end(pair *p) {
   ul_model_destroy(p->fast);
   ul_model_destroy(p->naive);
-}
-
-/* ---- what the fast model has ---- */
-
-static int knows(const pair *p, uint8_t kind) {
-  ul_event e = {.kind = kind, .pool = 1, .handle = 1, .bytes = 512};
-  ul_model *model = create(p, "native");
-  ul_outcome o = {0};
-  ul_error err = {0};
-  int known = ul_model_apply(model, &e, NULL, &o, &err) == UL_OK &&
-              !(o.result == UL_OUTCOME_REJECTED && strstr(o.reason, "does not know"));
-
-  ul_model_destroy(model);
-  return known;
-}
-
-static int lists_refusals(pair *p) {
-  static const life_profile small = {.name = "small", .settings = "", .device_mib = 2};
-  const life_profile *const profile = p->profile;
-  ul_event e = {.kind = UL_EVENT_ALLOC, .handle = 1, .bytes = 5000000};
-  ul_outcome o = {0};
-  ul_error err;
-  ul_model *model;
-  int listed;
-
-  p->profile = &small;
-  p->every_call = 1;
-  model = create(p, "native");
-  listed = ul_model_apply(model, &e, NULL, &o, &err) == UL_OK && o.call_count > 0;
-  ul_model_destroy(model);
-  p->profile = profile;
-  return listed;
-}
-
-/* Whether a block that another stream used is free again at the next request after that stream is
- * through, and no earlier. */
-static int knows_waits(const pair *p) {
-  const ul_event events[] = {{.kind = UL_EVENT_ALLOC, .handle = 1, .bytes = 512},
-                             {.kind = UL_EVENT_STREAM_USE, .handle = 1, .stream = 1},
-                             {.kind = UL_EVENT_FREE, .handle = 1},
-                             {.kind = UL_EVENT_SYNC, .stream = UL_STREAM_ALL},
-                             {.kind = UL_EVENT_ALLOC, .handle = 2, .bytes = 512}};
-  ul_model *model = create(p, "native");
-  ul_outcome o;
-  ul_error err = {0};
-  size_t i;
-  int known = 1;
-
-  for (i = 0; known && i < sizeof(events) / sizeof(events[0]); i++) {
-    if (events[i].kind == UL_EVENT_SYNC && p->profile->stream_events != UL_STREAM_EVENTS_ON_SYNC)
-      continue;
-    known = ul_model_apply(model, &events[i], NULL, &o, &err) == UL_OK &&
-            ul_model_totals(model)->active_bytes == 512;
-  }
-  known = known && ul_model_totals(model)->active_bytes == ul_model_totals(model)->allocated_bytes;
-  ul_model_destroy(model);
-  return known;
-}
-
-static uint64_t find_lacks(pair *p) {
-  uint64_t lacks = 0;
-  ul_model *model;
-  ul_error err;
-  uint8_t kind;
-
-  p->every_call = lists_refusals(p);
-  for (kind = 1; kind < UL_EVENT_KIND_COUNT; kind++) {
-    if (kind != UL_EVENT_SET_CONF && !knows(p, kind))
-      lacks |= LIFE_LACKS(kind);
-  }
-  model = create(p, "native");
-  if (ul_model_configure(model, "", &err) == UL_E_UNSUPPORTED)
-    lacks |= LIFE_LACKS_STEP(LIFE_CONFIGURE);
-  p->history = ul_model_record_history(model, 1, 10, &err) != UL_E_UNSUPPORTED;
-  ul_model_destroy(model);
-  if (!p->history)
-    lacks |= LIFE_LACKS_STEP(LIFE_RECORD);
-  if (!knows_waits(p))
-    lacks |= LIFE_LACKS(UL_EVENT_STREAM_USE) | LIFE_LACKS(UL_EVENT_SYNC);
-  if (lacks)
-    lacks |= LIFE_LACKS_ABSURD;
-  /* until it has pools, it also knows no releases of pools that do not exist */
-  if (lacks & LIFE_LACKS(UL_EVENT_POOL_CREATE))
-    lacks |= LIFE_LACKS(UL_EVENT_POOL_RELEASE);
-  p->complete = !lacks;
-  return lacks;
 }
 
 /* ---- comparing ---- */
@@ -201,7 +110,7 @@ static void compare_outcomes(pair *p, const ul_outcome *a, const ul_outcome *b) 
         differ(p, "driver call of", x->bytes, y->bytes))
       return;
   }
-  if (a->result != UL_OUTCOME_OOM || !p->every_call)
+  if (a->result != UL_OUTCOME_OOM)
     return;
   if (differ(p, "segment of OOM", a->segment_bytes, b->segment_bytes) ||
       differ(p, "limit", a->limit_bytes, b->limit_bytes) ||
@@ -236,16 +145,14 @@ static void compare_statistics(pair *p) {
   uint32_t pool = 0, other = 0;
   size_t i, j;
 
-  if (p->complete && differ(p, "statistics", count, wanted))
+  if (differ(p, "statistics", count, wanted))
     return;
-  for (i = j = 0; i < count && j < wanted; j++) {
-    if (strcmp(a[i].name, b[j].name) != 0)
-      continue; /* not shown by the fast model yet */
-    if (differ(p, b[j].name, a[i].value, b[j].value))
+  for (i = 0; i < count; i++) {
+    if (differ(p, b[i].name, a[i].value, b[i].value) ||
+        differ(p, "name of a statistic", 0, strcmp(a[i].name, b[i].name) != 0))
       return;
-    i++;
   }
-  for (i = 0; p->complete; i++) {
+  for (i = 0;; i++) {
     const int more = ul_model_pool_reserved(p->naive, i, &other, y);
     if (differ(p, "pools with statistics", (uint64_t)ul_model_pool_reserved(p->fast, i, &pool, x),
                (uint64_t)more) ||
@@ -280,7 +187,7 @@ static void compare_states(pair *p, ul_state *y) {
         differ(p, "stream of the segment", s->stream, t->stream) ||
         differ(p, "pool of the segment", s->pool, t->pool) ||
         differ(p, "blocks of the segment", s->block_count, t->block_count) ||
-        (p->complete && differ(p, "registration", s->registration, t->registration)))
+        differ(p, "registration", s->registration, t->registration))
       return;
     for (j = 0; j < s->block_count; j++)
       compare_blocks(p, &x.blocks[s->first_block + j], &y->blocks[t->first_block + j]);
@@ -291,8 +198,6 @@ static void compare_histories(pair *p) {
   static ul_history_entry a[HISTORY], b[HISTORY];
   size_t i, count;
 
-  if (!p->history)
-    return;
   count = ul_model_history(p->fast, a, HISTORY);
   if (differ(p, "entries of the history", count, ul_model_history(p->naive, b, HISTORY)))
     return;
@@ -307,8 +212,9 @@ static void compare_histories(pair *p) {
 
 /* ---- one step of both ---- */
 
+/* A refusal that both make in the same words is none. */
 static void both(pair *p, ul_status a, const ul_error *x, ul_status b, const ul_error *y) {
-  if (a != b || a == UL_E_STATE)
+  if (a != b || (a != UL_OK && strcmp(x->message, y->message) != 0))
     snprintf(p->difference, TEXT, "native: %d %.200s; naive: %d %.200s", (int)a,
              a ? x->message : "", (int)b, b ? y->message : "");
 }
@@ -325,10 +231,6 @@ static void apply(pair *p, const life_step *s, ul_outcome *answer) {
     e.bytes = ul_model_fraction_limit(p->naive, s->fraction);
   }
   status = ul_model_apply(p->naive, &e, NULL, answer, &y);
-  if (answer->result == UL_OUTCOME_BROKEN && !p->complete) {
-    p->over = 1;
-    return;
-  }
   both(p, ul_model_apply(p->fast, &e, NULL, &fast, &x), &x, status, &y);
   if (!p->difference[0] && status == UL_OK)
     compare_outcomes(p, &fast, answer);
@@ -454,12 +356,12 @@ static void tell(const options *o, pair *p, life_step *steps, size_t count, uint
 /* ---- lives ---- */
 
 /* Returns the steps that were taken. */
-static size_t live(pair *p, uint64_t seed, uint64_t lacks, life_step *steps, size_t most) {
+static size_t live(pair *p, uint64_t seed, life_step *steps, size_t most) {
   life l;
   size_t n = 0;
 
   begin(p);
-  life_begin(&l, p->profile, seed, lacks);
+  life_begin(&l, p->profile, seed);
   while (n < most && !p->difference[0] && !p->over) {
     ul_outcome answer;
     steps[n] = life_next(&l);
@@ -495,7 +397,6 @@ typedef struct tally {
 
 static void run_pair(const options *o, pair *p, uint64_t most, double until, tally *sum) {
   life_step *steps = malloc(LIFE_STEPS * sizeof(*steps));
-  const uint64_t lacks = find_lacks(p);
   uint64_t events = 0, seed = o->seed + number_of(p->torch) * UINT64_C(1000000);
   int told = 0;
 
@@ -503,7 +404,7 @@ static void run_pair(const options *o, pair *p, uint64_t most, double until, tal
     die(p->profile->name, "not enough memory");
   while (events < most && told < TOLD && (until <= 0 || now() < until)) {
     const uint64_t rest = most - events;
-    const size_t n = live(p, seed, lacks, steps, rest < LIFE_STEPS ? (size_t)rest : LIFE_STEPS);
+    const size_t n = live(p, seed, steps, rest < LIFE_STEPS ? (size_t)rest : LIFE_STEPS);
     events += n;
     sum->lives++;
     if (p->difference[0]) {
@@ -531,15 +432,11 @@ static int is_listed(const char *list, const char *name) {
   return 0;
 }
 
-/* Lives whose settings the fast model does not obey yet. */
-static const char not_yet[] = "rejected,reserve";
-
 static int is_wanted(const options *o, size_t profile, size_t release, uint64_t *position) {
   const life_profile *p = &life_profiles[profile];
 
-  return is_listed(o->life, p->name) && (o->complete || !is_listed(not_yet, p->name)) &&
-         is_listed(o->torch, releases[release]) && number_of(releases[release]) >= p->first &&
-         (*position)++ % o->parts == o->part - 1;
+  return is_listed(o->life, p->name) && is_listed(o->torch, releases[release]) &&
+         number_of(releases[release]) >= p->first && (*position)++ % o->parts == o->part - 1;
 }
 
 /* Of one release. */
@@ -563,30 +460,14 @@ static uint64_t count_pairs(const options *o) {
   return pairs;
 }
 
-static void say_what_lacks(uint64_t lacks) {
-  unsigned kind;
-
-  if (!lacks)
-    return;
-  printf("left out, for the fast model does not have them: kinds of event");
-  for (kind = 0; kind < 40; kind++) {
-    if (lacks >> kind & 1)
-      printf(" %u", kind);
-  }
-  printf("%s%s\n", lacks & LIFE_LACKS_STEP(LIFE_CONFIGURE) ? ", settings at run time" : "",
-         lacks & LIFE_LACKS_STEP(LIFE_RECORD) ? ", history" : "");
-}
-
-static int run(options *o) {
+static int run(const options *o) {
   const double start = now();
-  uint64_t position = 0, done = 0, pairs;
-  pair p = {.profile = &life_profiles[0], .torch = "2.15"};
+  const uint64_t pairs = count_pairs(o);
+  uint64_t position = 0, done = 0;
+  pair p = {0};
   tally sum = {0};
   size_t i, j;
 
-  say_what_lacks(find_lacks(&p));
-  o->complete = p.complete;
-  pairs = count_pairs(o);
   if (!pairs)
     die("nothing to do", "no such life on such a release");
   for (i = 0; i < life_profile_count; i++) {
