@@ -215,8 +215,11 @@ static ul_status naive_create(void **state, const ul_model_options *options, ul_
 
 static ul_status naive_configure(void *state, const char *settings, ul_error *err) {
   naive *n = state;
+  const ul_status status =
+      ul_settings_apply(&n->settings, settings, UL_SETTINGS_CUDA, n->profile, err);
 
-  return ul_settings_apply(&n->settings, settings, UL_SETTINGS_CUDA, n->profile, err);
+  ul_naive_count_totals(n); /* some are as the settings are; they changed in spite of an error */
+  return status;
 }
 
 static ul_status naive_load(void *state, const ul_state *from, ul_error *err) {

@@ -189,7 +189,7 @@ static ul_device_answer grow(naive *n, naive_request *r, naive_place *out) {
     return answer;
   if (!ul_pools_suspended(&n->pools)) {
     ul_naive_flush(n, 0, &n->error);
-    if (n->error)
+    if (n->error || n->broken)
       return UL_DEVICE_REFUSED;
     ul_device_after_flush(&n->device);
     answer = ul_naive_ask(n, r, 1, out);

@@ -161,6 +161,13 @@ static int is_freeable(const naive *n, uint32_t pool) {
   return !pool || (p && p->freeable);
 }
 
+/* No more than the block holds: the settings may be others by now. */
+static uint64_t live_rounded(const naive *n, const naive_block *b) {
+  const uint64_t rounded = ul_round_request(b->requested, &n->settings, n->profile);
+
+  return rounded < b->bytes ? rounded : b->bytes;
+}
+
 void ul_naive_count_totals(naive *n) {
   ul_totals t = {0};
   size_t i, j;
@@ -182,7 +189,7 @@ void ul_naive_count_totals(naive *n) {
       if (b->is == NAIVE_ALLOCATED) {
         t.allocated_bytes += b->bytes;
         t.live_bytes += b->requested;
-        t.live_rounded_bytes += ul_round_request(b->requested, &n->settings, n->profile);
+        t.live_rounded_bytes += live_rounded(n, b);
       }
     }
   }

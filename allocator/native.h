@@ -305,7 +305,7 @@ uint32_t ul_native_growing_block(native *n, uint32_t pool, uint32_t stream, int 
 uint64_t ul_native_unit(const native *n, int small); /* of new segments */
 uint64_t ul_native_whole_units(const native *n, const native_block *block);
 uint64_t ul_native_range_bytes(const native *n, int small);
-int ul_native_drop_range(native *n, uint32_t segment); /* all of it is unmapped */
+void ul_native_forget_range(native *n, uint32_t segment); /* all of it is unmapped */
 
 /* native_checkpoint.c */
 int ul_native_checkpoint(native *n, const ul_event *event, ul_outcome *outcome);

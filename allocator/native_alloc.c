@@ -122,14 +122,6 @@ static int raise_oom(native *n, const native_request *r, ul_outcome *outcome) {
   return ul_native_note(n, UL_ACTION_OOM, outcome->device_free_bytes, r->rounded, r->stream);
 }
 
-/* throw_on_cudamalloc_oom: without a limit, what the device cannot hold is not even asked for. */
-static int is_preempted(const native *n, const native_request *r) {
-  const uint64_t total = n->reserved_bytes, capacity = n->device.capacity_bytes;
-
-  return n->settings.throw_on_oom && n->limit_bytes == UINT64_MAX && capacity &&
-         (total > capacity || r->segment_bytes > capacity - total);
-}
-
 /* ---- one request ---- */
 
 /* The pool that serves the event: its own, or the one it is routed to. 0 without memory. */
@@ -203,10 +195,8 @@ int ul_native_alloc(native *n, const ul_event *event, ul_outcome *outcome) {
     return 1;
   n->block_number += n->profile->keys_are_numbered;
   block = ul_native_find(n, &r);
-  if (!block) {
-    outcome->preempted = (uint8_t)is_preempted(n, &r);
-    answer = outcome->preempted ? UL_DEVICE_REFUSED : ul_native_grow(n, &r, &block, outcome);
-  }
+  if (!block)
+    answer = ul_native_grow(n, &r, &block, outcome);
   if (n->error || n->broken || answer == UL_DEVICE_NOMEM)
     return answer != UL_DEVICE_NOMEM;
   if (answer == UL_DEVICE_REFUSED)

@@ -201,16 +201,13 @@ ul_device_answer ul_native_map(native *n, const native_request *r, uint32_t *out
   return UL_DEVICE_GRANTED;
 }
 
-int ul_native_drop_range(native *n, uint32_t segment) {
-  const native_segment *s = &n->segments.items[segment];
-  const uint32_t block = s->first_block;
+void ul_native_forget_range(native *n, uint32_t segment) {
+  const uint32_t block = n->segments.items[segment].first_block;
 
   ul_native_take_unmapped(n, block);
-  ul_device_unreserve(&n->device, s->address);
   ul_native_drop_object(n, block);
   ul_native_block_delete(n, block);
   ul_native_segment_delete(n, segment);
-  return 1;
 }
 
 /* The units are unmapped: what is counted for them, and what follows. */
@@ -259,7 +256,10 @@ int ul_native_unmap(native *n, uint32_t block) {
   if (n->blocks.items[middle].prev | n->blocks.items[middle].next)
     return 1;
   range = &n->segments.items[b.segment];
-  return ul_native_call(n, UL_DRIVER_RANGE_RELEASE, range->address, range->bytes,
-                        n->lanes.items[b.lane].stream) &&
-         ul_native_drop_range(n, b.segment);
+  ul_device_unreserve(&n->device, range->address);
+  if (!ul_native_call(n, UL_DRIVER_RANGE_RELEASE, range->address, range->bytes,
+                      n->lanes.items[b.lane].stream))
+    return 0;
+  ul_native_forget_range(n, b.segment);
+  return 1;
 }

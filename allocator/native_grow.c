@@ -11,6 +11,16 @@ static int over_limit(const native *n, const native_request *r) {
           r->segment_bytes > n->limit_bytes - n->reserved_bytes);
 }
 
+/* throw_on_cudamalloc_oom: what would pass the fraction of the settings, as they are now, is not
+ * even asked for. It comes after the limit, which may be another one: that of the call. */
+static int is_preempted(const native *n, const native_request *r) {
+  const uint64_t total = n->reserved_bytes;
+  const uint64_t most = (uint64_t)(n->settings.fraction * (double)n->property_bytes);
+
+  return n->settings.throw_on_oom && n->property_bytes &&
+         (total > most || r->segment_bytes > most - total);
+}
+
 static ul_device_answer new_segment(native *n, const native_request *r, uint32_t *block) {
   const uint64_t bytes = r->segment_bytes;
   ul_device_answer answer;
@@ -49,6 +59,9 @@ static ul_device_answer ask(native *n, const native_request *r, int retry, uint3
     n->statistics.counters[UL_STAT_NUM_ALLOC_RETRIES]++;
     outcome->retries++;
   }
+  outcome->preempted = !over_limit(n, r) && is_preempted(n, r);
+  if (outcome->preempted)
+    return UL_DEVICE_REFUSED;
   if (maps && pool && pool->custom && !over_limit(n, r))
     n->error = "expandable segments in a pool with an allocator of its own";
   else if (!over_limit(n, r))
@@ -108,8 +121,8 @@ static ul_device_answer ask_pools(native *n, native_request *r, uint32_t *block)
 }
 
 /* Nothing more can be tried: there is an answer, or an error. */
-static int is_over(const native *n, ul_device_answer answer) {
-  return answer != UL_DEVICE_REFUSED || n->error || n->broken;
+static int is_over(const native *n, ul_device_answer answer, const ul_outcome *outcome) {
+  return answer != UL_DEVICE_REFUSED || outcome->preempted || n->error || n->broken;
 }
 
 ul_device_answer ul_native_grow(native *n, native_request *r, uint32_t *block,
@@ -120,25 +133,25 @@ ul_device_answer ul_native_grow(native *n, native_request *r, uint32_t *block,
   if (n->careful & CAREFUL_COLLECTS && !ul_native_collect(n))
     return UL_DEVICE_NOMEM;
   answer = ask(n, r, 0, block, outcome);
-  if (!is_over(n, answer) && n->profile->use_on_oom == UL_ON_OOM_FIRST)
+  if (!is_over(n, answer, outcome) && n->profile->use_on_oom == UL_ON_OOM_FIRST)
     answer = ask_pools(n, r, block);
-  if (is_over(n, answer))
+  if (is_over(n, answer, outcome))
     return answer;
   if (!ul_native_release_oversize(n, r, &released))
     return UL_DEVICE_NOMEM;
-  if (released && !is_over(n, answer))
+  if (released && !is_over(n, answer, outcome))
     answer = ask(n, r, 0, block, outcome);
-  if (is_over(n, answer))
+  if (is_over(n, answer, outcome))
     return answer;
   if (!ul_pools_suspended(&n->registry)) {
     if (!ul_native_flush(n, 0, &n->error))
       return UL_DEVICE_NOMEM;
-    if (is_over(n, answer))
+    if (is_over(n, answer, outcome))
       return answer;
     ul_device_after_flush(&n->device);
     answer = ask(n, r, 1, block, outcome);
   }
-  if (!is_over(n, answer) && n->profile->use_on_oom == UL_ON_OOM_LAST)
+  if (!is_over(n, answer, outcome) && n->profile->use_on_oom == UL_ON_OOM_LAST)
     answer = ask_pools(n, r, block);
   return answer;
 }

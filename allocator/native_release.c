@@ -100,8 +100,8 @@ static int destroy_pool(native *n, native_pool *pool) {
     first = &n->blocks.items[s->first_block];
     if (first->next || !(first->flags & BLOCK_UNMAPPED))
       n->broken = "a private pool was destroyed while it held memory";
-    else if (!ul_native_drop_range(n, (uint32_t)i))
-      return 0;
+    else
+      ul_native_forget_range(n, (uint32_t)i);
   }
   pool->searches[0] = pool->searches[1] = 0;
   pool->uncounted = 0;
