@@ -8,7 +8,7 @@
  *   twins --list
  *
  * --events   for each release, spread over the kinds of life (default 20000)
- * --seconds  in all, shared evenly; a life is not ended for it
+ * --seconds  in all, shared evenly by the pairs of life and release
  * --out      differences go there, too
  * --part     every Nth pair of life and release, from the Ith on, counted from 1
  * --list     shows the kinds of life
@@ -355,8 +355,20 @@ static void tell(const options *o, pair *p, life_step *steps, size_t count, uint
 
 /* ---- lives ---- */
 
+static double now(void) {
+  struct timespec t;
+
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* until: 0 for ever. */
+static int is_late(double until) {
+  return until > 0 && now() >= until;
+}
+
 /* Returns the steps that were taken. */
-static size_t live(pair *p, uint64_t seed, life_step *steps, size_t most) {
+static size_t live(pair *p, uint64_t seed, life_step *steps, size_t most, double until) {
   life l;
   size_t n = 0;
 
@@ -369,7 +381,7 @@ static size_t live(pair *p, uint64_t seed, life_step *steps, size_t most) {
     n++;
     if (n % STATES_EVERY == 0)
       compare_all(p);
-    if (p->difference[0] || p->over)
+    if (p->difference[0] || p->over || (n % STATES_EVERY == 0 && is_late(until)))
       break;
     life_learn(&l, &steps[n - 1], &answer);
     if (steps[n - 1].kind == LIFE_EVENT && steps[n - 1].event.kind == UL_EVENT_POOL_RESTORE) {
@@ -384,13 +396,6 @@ static size_t live(pair *p, uint64_t seed, life_step *steps, size_t most) {
   return n;
 }
 
-static double now(void) {
-  struct timespec t;
-
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 typedef struct tally {
   uint64_t events, lives, differences;
 } tally;
@@ -402,9 +407,9 @@ static void run_pair(const options *o, pair *p, uint64_t most, double until, tal
 
   if (!steps)
     die(p->profile->name, "not enough memory");
-  while (events < most && told < TOLD && (until <= 0 || now() < until)) {
+  while (events < most && told < TOLD && !is_late(until)) {
     const uint64_t rest = most - events;
-    const size_t n = live(p, seed, steps, rest < LIFE_STEPS ? (size_t)rest : LIFE_STEPS);
+    const size_t n = live(p, seed, steps, rest < LIFE_STEPS ? (size_t)rest : LIFE_STEPS, until);
     events += n;
     sum->lives++;
     if (p->difference[0]) {
