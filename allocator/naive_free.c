@@ -44,6 +44,7 @@ void ul_naive_free_block(naive *n, naive_place p) {
 void ul_naive_free(naive *n, naive_place p) {
   const naive_segment *s = ul_naive_segment(n, p);
   naive_block *b = ul_naive_at(n, p);
+  uint64_t object = b->number + 1;
 
   ul_naive_down(n, UL_STAT_ALLOCATION, s->small, 1);
   ul_naive_down(n, UL_STAT_ALLOCATED_BYTES, s->small, b->bytes);
@@ -55,7 +56,7 @@ void ul_naive_free(naive *n, naive_place p) {
     return;
   }
   b->is = NAIVE_PENDING;
-  if (!ul_waits_free(&n->waits, b->key, s->pool, ul_pools_suspended(&n->pools)))
+  if (!ul_waits_free(&n->waits, b->key, &object, s->pool, ul_pools_suspended(&n->pools)))
     n->nomem = 1;
 }
 

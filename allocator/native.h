@@ -63,8 +63,9 @@ _Static_assert(sizeof(native_block) == 64, "a block is one cache line");
 /* What else belongs to PyTorch's object of a block, where a release or its history needs it
  * (CAREFUL_OBJECTS); by the block's index. */
 typedef struct native_object {
-  uint64_t number; /* of creation, from 0 (2.11) */
-  uint32_t chain;  /* history of 2.0 */
+  uint64_t number;   /* of creation, from 0 (2.11) */
+  uint64_t identity; /* among those that ul_waits knows; 0: it knows nothing of this one */
+  uint32_t chain;    /* history of 2.0 */
 } native_object;
 
 /* A cudaMalloc segment, or the whole reserved range of an expandable one. */

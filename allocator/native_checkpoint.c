@@ -100,7 +100,7 @@ int ul_native_checkpoint(native *n, const ul_event *event, ul_outcome *outcome) 
     ul_native_reject(outcome, "this release keeps no states of pools");
     return 1;
   }
-  if (!ul_waits_settle(&n->waits) || !ul_native_free_done(n))
+  if (n->profile->checkpoint_settles && (!ul_waits_settle(&n->waits) || !ul_native_free_done(n)))
     return 0;
   pool = ul_pools_find(&n->registry, event->pool);
   if (!pool || !pool->exists) {
@@ -175,6 +175,7 @@ static int hand_out(native *n, uint32_t block, const native_kept *kept, int *tor
     *torn = 1;
     return 1;
   }
+  n->block_number += n->profile->keys_are_numbered;
   ul_native_take_free(n, block);
   return ul_native_hand_out(n, &r, block, n->blocks.items[block].bytes > kept->bytes);
 }

@@ -97,6 +97,23 @@ static int free_waited(native *n, uint32_t block) {
   return join_and_count(n, block, 0, 0);
 }
 
+static int begin_to_wait(native *n, uint32_t block) {
+  const uint32_t pool = n->lanes.items[n->blocks.items[block].lane].pool_id;
+  const int kept = (n->careful & CAREFUL_OBJECTS) != 0;
+  const uint64_t before = kept ? n->objects.items[block].identity : 0;
+  uint64_t object = before;
+
+  if (!ul_waits_free(&n->waits, ul_native_key(n, block), &object, pool,
+                     ul_pools_suspended(&n->registry)))
+    return 0;
+  if (object == before)
+    return 1;
+  if (!ul_native_keep_objects(n))
+    return 0;
+  n->objects.items[block].identity = object;
+  return 1;
+}
+
 int ul_native_free(native *n, uint32_t block) {
   const native_block b = n->blocks.items[block];
 
@@ -109,8 +126,7 @@ int ul_native_free(native *n, uint32_t block) {
     return join_and_count(n, block, 1, (int64_t)b.bytes);
   ul_native_count(n, ul_native_slot(&b), -1, -(int64_t)b.bytes, 0, 0);
   ul_native_count_waiting(n, block);
-  return ul_waits_free(&n->waits, ul_native_key(n, block), n->lanes.items[b.lane].pool_id,
-                       ul_pools_suspended(&n->registry));
+  return begin_to_wait(n, block);
 }
 
 int ul_native_complete(native *n, uint32_t block) {

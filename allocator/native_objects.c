@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The objects behind blocks where they carry more than a tie: creation numbers in 2.11, where ties
- * are addresses but snapshots tell the numbers, and the chains of 2.0's history. Elsewhere nothing
- * is kept here. */
+ * are addresses but snapshots tell the numbers, the chains of 2.0's history, and marks of blocks
+ * that streams used during captures. Elsewhere nothing is kept here. */
 #include <string.h>
 
 #include "allocator/native_fast.h"
@@ -29,7 +29,8 @@ int ul_native_object_new(native *n, uint32_t block) {
     return 1;
   if (!reach_all(n))
     return 0;
-  n->objects.items[block].number = n->block_number++;
+  n->objects.items[block].number = n->numbers_blocks ? 0 : n->block_number++;
+  n->objects.items[block].identity = 0;
   n->objects.items[block].chain = 0;
   return 1;
 }
@@ -67,14 +68,14 @@ uint32_t ul_native_cut_rest(native *n, uint32_t block, uint64_t bytes) {
 /* The chains in order of address. What is left is under the lower index. */
 void ul_native_join_objects(native *n, uint32_t block, uint32_t neighbour) {
   native_object *o = n->objects.items;
-  const uint64_t number = n->careful & CAREFUL_OBJECTS ? o[block].number : 0;
 
   if (!(n->careful & CAREFUL_OBJECTS))
     return;
+  ul_waits_forget_object(&n->waits, o[neighbour].identity);
   if (n->blocks.items[block].prev == neighbour) {
     ul_history_join(&n->history, &o[neighbour].chain, o[block].chain);
-    o[neighbour].number = number;
     o[block].chain = o[neighbour].chain;
+    o[neighbour] = o[block];
   } else {
     ul_history_join(&n->history, &o[block].chain, o[neighbour].chain);
   }
@@ -95,6 +96,8 @@ void ul_native_join_careful(native *n, uint32_t block, struct native_joined *out
 }
 
 void ul_native_drop_object(native *n, uint32_t block) {
-  if (n->careful & CAREFUL_OBJECTS)
-    ul_history_drop(&n->history, n->objects.items[block].chain);
+  if (!(n->careful & CAREFUL_OBJECTS))
+    return;
+  ul_history_drop(&n->history, n->objects.items[block].chain);
+  ul_waits_forget_object(&n->waits, n->objects.items[block].identity);
 }

@@ -120,10 +120,6 @@ static int release_private(native *n, uint32_t id, int alone, const char **reaso
 
   if (!index)
     return 0;
-  if (ul_pools_find(&n->registry, id)->uses < 0) {
-    *reason = "a private pool that was released too often is emptied";
-    return 1;
-  }
   if (alone) {
     n->statistics.counters[UL_STAT_NUM_SYNC_ALL_STREAMS]++;
     if (ul_pools_suspended(&n->registry)) {
@@ -132,6 +128,10 @@ static int release_private(native *n, uint32_t id, int alone, const char **reaso
     }
     if (!wait_for(n, id))
       return 0;
+  }
+  if (ul_pools_find(&n->registry, id)->uses < 0) {
+    *reason = "a private pool that was released too often is emptied";
+    return 1;
   }
   if (!release_cached(n, index - 1, 1))
     return 0;

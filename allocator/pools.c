@@ -156,6 +156,7 @@ ul_pools_answer ul_pools_begin(ul_pools *pools, uint32_t id, uint32_t stream, in
                              : "requests are routed to this pool already");
   pools->routings.items[pools->routings.count++] = routing;
   pools->underway += 1 - early;
+  pools->capturing = id;
   pools->captures += captures != 0;
   return UL_POOLS_DONE;
 }
@@ -167,9 +168,12 @@ ul_pools_answer ul_pools_end(ul_pools *pools, uint32_t id, uint32_t stream, int 
   if (captures && !pools->captures && !pools->profile->routing_suspends)
     return refuse(pools, "no graph is being captured");
   pools->captures -= captures && pools->captures;
+  if (pools->profile->capture_ends_first)
+    pools->capturing = 0;
   pools->underway -= early; /* below 0, too, which counts as any other number */
   if (!routing)
     return refuse(pools, "no requests are routed to this pool");
+  pools->capturing = 0;
   pools->underway -= 1 - early;
   pools->routings.count--;
   memmove(routing, routing + 1,
@@ -245,12 +249,17 @@ uint32_t ul_pools_next_on_oom(const ul_pools *pools, size_t *at) {
 }
 
 uint32_t ul_pools_search_route(const ul_pools *pools, uint32_t stream) {
-  const int last = pools->profile->last_routing_wins;
+  const ul_profile *rules = pools->profile;
   const size_t count = pools->routings.count;
   size_t i;
 
+  /* Through 2.2 only the count says whether anything is routed, and ends that failed lower it. */
+  if (rules->routing != UL_ROUTING_LIST && !pools->underway)
+    return 0;
+  if (rules->routing == UL_ROUTING_CAPTURE)
+    return pools->capturing;
   for (i = 0; i < count; i++) {
-    const ul_routing *r = &pools->routings.items[last ? count - 1 - i : i];
+    const ul_routing *r = &pools->routings.items[rules->last_routing_wins ? count - 1 - i : i];
     if (r->stream == UL_STREAM_ALL || r->stream == stream)
       return r->pool;
   }

@@ -38,6 +38,7 @@ typedef struct ul_pools {
   ul_idmap index;              /* id -> position + 1 */
   UL_VEC(ul_routing) routings; /* first begun first */
   uint32_t underway;      /* routings as the release counts them; failed ones may stay counted */
+  uint32_t capturing;     /* the pool of the capture that the driver knows; through 2.0 */
   uint32_t captures;      /* graphs being captured: a count of its own, whatever is routed */
   ul_hash_order freeable; /* ids; the order of flushes */
   ul_hash_order on_oom;   /* ids; the order in which they are tried */

@@ -25,7 +25,9 @@ void ul_waits_release(ul_waits *waits) {
   UL_VEC_RELEASE(&waits->uses);
   UL_VEC_RELEASE(&waits->deferred);
   UL_VEC_RELEASE(&waits->done);
+  UL_VEC_RELEASE(&waits->marks);
   ul_idmap_release(&waits->index);
+  ul_idmap_release(&waits->marked);
 }
 
 /* Appends the items of one vec to an empty one. */
@@ -55,10 +57,13 @@ int ul_waits_copy(ul_waits *to, const ul_waits *from) {
   memset(&to->lines, 0, sizeof(to->lines));
   memset(&to->deferred, 0, sizeof(to->deferred));
   memset(&to->done, 0, sizeof(to->done));
+  memset(&to->marks, 0, sizeof(to->marks));
   memset(&to->index, 0, sizeof(to->index));
+  memset(&to->marked, 0, sizeof(to->marked));
   memset(&to->order, 0, sizeof(to->order));
   if (COPY_ITEMS(&to->blocks, &from->blocks) && COPY_ITEMS(&to->uses, &from->uses) &&
-      COPY_ITEMS(&to->deferred, &from->deferred) && copy_lines(to, from) &&
+      COPY_ITEMS(&to->deferred, &from->deferred) && COPY_ITEMS(&to->marks, &from->marks) &&
+      copy_lines(to, from) && ul_idmap_copy(&to->marked, &from->marked) &&
       ul_idmap_copy(&to->index, &from->index) && ul_hash_order_copy(&to->order, &from->order))
     return 1;
   ul_waits_release(to);
@@ -274,14 +279,71 @@ static int record_events(ul_waits *w, uint32_t position) {
   return 1;
 }
 
-int ul_waits_free(ul_waits *waits, uint64_t key, uint32_t pool, int suspended) {
+/* ---- marks ---- */
+
+static int is_marked(const ul_waits *w, uint64_t object, uint32_t stream) {
+  uint32_t mark = w->marked.count ? ul_idmap_get(&w->marked, object) : 0;
+
+  while (mark && w->marks.items[mark - 1].stream != stream)
+    mark = w->marks.items[mark - 1].next;
+  return mark != 0;
+}
+
+static int add_mark(ul_waits *w, uint64_t object, uint32_t stream) {
+  const ul_wait_mark fresh = {0, 0};
+  const uint32_t first = w->marked.count ? ul_idmap_get(&w->marked, object) : 0;
+  uint32_t mark = w->free_mark;
+
+  if (is_marked(w, object, stream))
+    return 1;
+  if (!mark) {
+    if (!UL_VEC_PUSH(&w->marks, fresh))
+      return 0;
+    mark = w->free_mark = (uint32_t)w->marks.count;
+  }
+  if (!ul_idmap_set(&w->marked, object, mark))
+    return 0;
+  w->free_mark = w->marks.items[mark - 1].next;
+  w->marks.items[mark - 1] = (ul_wait_mark){stream, first};
+  return 1;
+}
+
+void ul_waits_forget_object(ul_waits *waits, uint64_t object) {
+  uint32_t mark = waits->marked.count ? ul_idmap_remove(&waits->marked, object) : 0, next;
+
+  for (; mark; mark = next) {
+    next = waits->marks.items[mark - 1].next;
+    waits->marks.items[mark - 1].next = waits->free_mark;
+    waits->free_mark = mark;
+  }
+}
+
+/* What was noted while suspended stays noted of the object, though it was not deferred. */
+static int mark_captured(ul_waits *w, const ul_wait_block *block, uint64_t *object) {
+  uint32_t use;
+
+  if (!w->profile->captured_uses_vanish)
+    return 1;
+  for (use = block->first_use; use; use = w->uses.items[use - 1].next) {
+    if (!w->uses.items[use - 1].captured)
+      continue;
+    if (!*object)
+      *object = ++w->last_object;
+    if (!add_mark(w, *object, w->uses.items[use - 1].stream))
+      return 0;
+  }
+  return 1;
+}
+
+int ul_waits_free(ul_waits *waits, uint64_t key, uint64_t *object, uint32_t pool, int suspended) {
   ul_wait_block *block = record_of(waits, key);
   uint32_t position;
 
-  if (!block)
+  if (!block || (object && !suspended && !mark_captured(waits, block, object)))
     return 0;
   position = (uint32_t)(block - waits->blocks.items);
   block->pool = pool;
+  block->object = object ? *object : 0;
   waits->waiting++;
   if (suspended) {
     waits->ready = 1;
@@ -293,7 +355,7 @@ int ul_waits_free(ul_waits *waits, uint64_t key, uint32_t pool, int suspended) {
 
 int ul_waits_hold(ul_waits *waits, uint64_t key, uint32_t pool) {
   /* Only a wait for every stream reaches this one. */
-  return ul_waits_use(waits, key, UL_STREAM_ALL, 0) && ul_waits_free(waits, key, pool, 0);
+  return ul_waits_use(waits, key, UL_STREAM_ALL, 0) && ul_waits_free(waits, key, NULL, pool, 0);
 }
 
 /* ---- what passes ---- */
@@ -372,7 +434,7 @@ static int drop_captured(ul_waits *w, ul_wait_block *block) {
     return 0;
   while ((use = *link) != 0) {
     ul_wait_use *u = &w->uses.items[use - 1];
-    if (!u->captured) {
+    if (!u->captured && !is_marked(w, block->object, u->stream)) {
       link = &u->next;
       continue;
     }
@@ -380,6 +442,7 @@ static int drop_captured(ul_waits *w, ul_wait_block *block) {
     u->next = w->free_use;
     w->free_use = use;
   }
+  ul_waits_forget_object(w, block->object);
   return 1;
 }
 

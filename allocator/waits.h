@@ -27,8 +27,16 @@ typedef struct ul_wait_use {
   uint8_t captured; /* noted while suspended */
 } ul_wait_use;
 
+/* A stream noted while suspended for a block object whose own use is over: it needs no event either
+ * when the object, used again, is deferred. Chained as uses are. */
+typedef struct ul_wait_mark {
+  uint32_t stream;
+  uint32_t next;
+} ul_wait_mark;
+
 typedef struct ul_wait_block {
   uint64_t key;
+  uint64_t object; /* 0: no marks are kept of it */
   uint64_t ticket; /* of this stay in the list: entries of events that name another are stale */
   uint32_t pool;
   uint32_t first_use; /* the first noted first; free records are chained through it */
@@ -60,11 +68,15 @@ typedef struct ul_waits {
   uint64_t ticket;
   UL_VEC(ul_wait_block) blocks;
   UL_VEC(ul_wait_use) uses;
-  UL_VEC(ul_wait_line) lines;    /* ascending streams */
-  ul_hash_order order;           /* of the lines that have events, by handle */
-  UL_VEC(uint32_t) deferred;     /* blocks, first freed first */
-  UL_VEC(uint64_t) done;         /* keys: what the last poll or wait made free, in order */
-  ul_idmap index;                /* key -> block + 1 */
+  UL_VEC(ul_wait_line) lines; /* ascending streams */
+  ul_hash_order order;        /* of the lines that have events, by handle */
+  UL_VEC(uint32_t) deferred;  /* blocks, first freed first */
+  UL_VEC(uint64_t) done;      /* keys: what the last poll or wait made free, in order */
+  ul_idmap index;             /* key -> block + 1 */
+  uint64_t last_object;       /* that was numbered here */
+  UL_VEC(ul_wait_mark) marks;
+  ul_idmap marked;               /* object -> its first mark + 1 */
+  uint32_t free_mark;            /* chain of unused marks */
   uint32_t free_block, free_use; /* chains of unused records, position + 1 */
 } ul_waits;
 
@@ -79,8 +91,13 @@ int ul_waits_copy(ul_waits *to, const ul_waits *from);
 /* record_stream by a stream other than the block's own. Uses are a set. */
 int ul_waits_use(ul_waits *waits, uint64_t key, uint32_t stream, int suspended);
 
-/* The program frees a block that has uses; pool is where it belongs. */
-int ul_waits_free(ul_waits *waits, uint64_t key, uint32_t pool, int suspended);
+/* The program frees a block that has uses; pool is where it belongs. *object numbers PyTorch's
+ * object of the block, which outlives this use of it; where it is 0 and has to be told from others
+ * from now on, it is given a number. NULL: nothing is known of objects. */
+int ul_waits_free(ul_waits *waits, uint64_t key, uint64_t *object, uint32_t pool, int suspended);
+
+/* The object is no more. */
+void ul_waits_forget_object(ul_waits *waits, uint64_t object);
 
 /* A block that was freed before the model began, on streams nobody knows. */
 int ul_waits_hold(ul_waits *waits, uint64_t key, uint32_t pool);

@@ -60,7 +60,8 @@ extern const ul_printer_ops ul_printer_text; /* docs/script.md */
 extern const ul_printer_ops ul_printer_json; /* docs/schema/script.schema.json */
 
 /* Lines show addresses from the start of the device that they are about; that of device d lies at
- * d times this. */
+ * the base of the pretend runtime (tests/oracle) and d times the stride. */
+#define UL_SCRIPT_BASE   UINT64_C(0x7f4000000000)
 #define UL_SCRIPT_STRIDE (UINT64_C(1) << 46)
 
 /* Whether the two are mapped or unmapped units that lie side by side: shown as one. */

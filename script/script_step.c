@@ -65,6 +65,9 @@ static ul_status apply(ul_runner *r, ul_answer *a, ul_event *event, ul_error *er
     a->bytes = o.block_bytes;
     break;
   case UL_OUTCOME_OOM:
+    if (a->device && ul_script_has(r->release, UL_SCRIPT_FORM_OBSERVERS_LOST) &&
+        !ul_script_has(r->release, UL_SCRIPT_FORM_OBSERVERS_KEPT))
+      return refuse(a, "the out-of-memory observer of this device is an empty function");
     a->result = UL_ANSWER_OOM;
     a->message = message_of(r, model);
     a->observed =
@@ -98,12 +101,13 @@ static ul_status allocate(ul_runner *r, ul_answer *a, const ul_script_command *c
                           "expected at most %" PRIu32 " allocations, found one more", UINT32_MAX);
   event.handle = d->last_handle + 1;
   event.stream = c->stream == UL_STREAM_ALL ? 0 : c->stream;
+  if (!c->bytes) {
+    a->result = UL_ANSWER_EMPTY;
+    return UL_OK;
+  }
   if (c->kind == UL_SCRIPT_ALLOC_AT) {
     event.kind = UL_EVENT_ALLOC_AT;
     event.time_ns = c->address;
-  } else if (!c->bytes) {
-    a->result = UL_ANSWER_EMPTY;
-    return UL_OK;
   }
   UL_TRY(apply(r, a, &event, err));
   if (a->result != UL_ANSWER_SERVED)
@@ -282,6 +286,7 @@ static int wants_history(const ul_runner *r) {
 static ul_status record_history(ul_runner *r, ul_answer *a, const ul_script_command *c,
                                 ul_error *err) {
   const uint64_t unlimited = 1000000000;
+  unsigned device;
   ul_error why;
   ul_status status;
 
@@ -289,7 +294,8 @@ static ul_status record_history(ul_runner *r, ul_answer *a, const ul_script_comm
     return UL_OK;
   r->records_history = c->kind == UL_SCRIPT_HISTORY_ON;
   r->history_entries = c->number != UL_SCRIPT_NO_NUMBER ? c->number : unlimited;
-  r->devices[a->device].shown_entries = 0;
+  for (device = 0; device < UL_SCRIPT_DEVICES; device++)
+    r->devices[device].shown_entries = 0;
   status = ul_model_record_history(r->devices[a->device].model, r->records_history,
                                    r->history_entries, &why);
   if (status == UL_E_STATE) { /* the real library writes past its ring from here on */

@@ -93,7 +93,11 @@ static void print_result(printer *p, const ul_answer *a) {
         a->bytes);
     break;
   case UL_ANSWER_EMPTY:
-    put(p, "A %" PRIu64 " %" PRIu64 " null 0\n", n, a->command->id);
+    if (a->command->kind == UL_SCRIPT_ALLOC_AT) /* shown as an offset, which it is not */
+      put(p, "A %" PRIu64 " %" PRIu64 " %" PRIx64 " 0\n", n, a->command->id,
+          0 - UL_SCRIPT_BASE - a->device * UL_SCRIPT_STRIDE);
+    else
+      put(p, "A %" PRIu64 " %" PRIu64 " null 0\n", n, a->command->id);
     break;
   case UL_ANSWER_OOM:
     put(p, "O %" PRIu64 " %" PRIu64 "\n", n, a->command->id);

@@ -59,7 +59,7 @@ class Life:
         self.no_split = 0.3
         self.custom = 0.0  # of pools created: with an allocator of their own
         self.kept = {}  # checkpoints: number: (pool, live entries of that pool)
-        self.device, self.devices = 0, 1
+        self.device, self.devices, self.elsewhere = 0, 1, {}  # elsewhere: what is so on other devices
 
     def emit(self, line):
         self.lines.append(line)
@@ -118,7 +118,9 @@ class Life:
 
     # ---- streams
     def another(self):
-        return self.rng.choice(self.others) if self.others else self.other
+        if self.others:
+            return self.rng.choice(self.others)
+        return self.other + self.device  # devices share no streams
 
     def do_r(self):
         if self.live and self.other is not None:
@@ -131,7 +133,7 @@ class Life:
     def do_used(self):
         """A request that another stream uses, too, and its free."""
         self.alloc()
-        if self.other is not None and self.live[-1][1] != self.other:
+        if self.other is not None and self.live[-1][1] != self.other + self.device:
             for _ in range(self.rng.choice([1, 1, 2, 4]) if self.others else 1):
                 self.emit(f"r {self.live[-1][0]} {self.another()}")
             self.live[-1][2] = True
@@ -255,6 +257,22 @@ class Life:
         """Where a request on the stream goes."""
         fit = [pool for pool, of, _ in self.routes if self.release <= 200 or of is None or of == stream]
         return (fit[-1] if self.release >= 210 or self.release < 203 else fit[0]) if fit else 0
+
+    # ---- devices
+    def start_devices(self, count):
+        """All of them are named, so that each is there."""
+        self.devices = count
+        for device in list(range(1, count)) + [0]:
+            self.emit(f"dev {device}")
+
+    def do_dev(self):
+        mine = ("live", "uses", "routes", "dead", "waiting", "kept")
+        self.elsewhere[self.device] = {name: getattr(self, name) for name in mine}
+        self.device = self.rng.randrange(self.devices)
+        self.emit(f"dev {self.device}")
+        fresh = {"live": [], "uses": {}, "routes": [], "dead": set(), "waiting": 0, "kept": {}}
+        for name, value in self.elsewhere.get(self.device, fresh).items():
+            setattr(self, name, value)
 
     # ---- checkpoints
     def do_ckpt(self):

@@ -77,6 +77,21 @@ def streams_many(life):
 
 
 @profile()
+def devices(life):
+    """Several devices, each with a life of its own; some lines are for all of them."""
+    life.start_devices(life.rng.randint(2, 4))
+    life.streams = life.rng.choice([[0], [0, 1]])
+    life.other = life.rng.choice([None, 9])
+    life.manual = life.rng.random() < 0.5
+    if life.release >= 201 and life.rng.random() < 0.3:
+        life.conf = "expandable_segments:True"
+    if life.rng.random() < 0.5:
+        tight(life)
+    weights = {**LOOK, "dev": 12, "r": 4, "used": 4, "s": 3, "e": 2, "frac": 0.5, "ext": 0.5, "hist": 0.3, "conf": 0.2}
+    return {**weights, "pool": 4} if life.release >= 201 and life.rng.random() < 0.4 else weights
+
+
+@profile()
 def empty_cache(life):
     life.streams = life.rng.choice([[0], [0, 1, 2]])
     return {**LOOK, "e": 8, "drain": 2}

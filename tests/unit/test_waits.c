@@ -37,7 +37,7 @@ static const char *poll(ul_waits *w) {
 
 static void use_and_free(ul_waits *w, uint64_t key, uint32_t stream) {
   cr_assert(ul_waits_use(w, key, stream, 0));
-  cr_assert(ul_waits_free(w, key, 0, 0));
+  cr_assert(ul_waits_free(w, key, NULL, 0, 0));
 }
 
 Test(waits, an_event_passes_when_the_mode_says_so) {
@@ -80,7 +80,7 @@ Test(waits, each_stream_that_used_a_block_must_pass) {
   cr_assert(ul_waits_use(&w, 1, 7, 0));
   cr_assert(ul_waits_use(&w, 1, 3, 0));
   cr_assert(ul_waits_use(&w, 1, 7, 0)); /* a set */
-  cr_assert(ul_waits_free(&w, 1, 0, 0));
+  cr_assert(ul_waits_free(&w, 1, NULL, 0, 0));
   ul_waits_sync(&w, 7);
   cr_expect_str_eq(poll(&w), "");
   ul_waits_sync(&w, 3);
@@ -145,10 +145,10 @@ Test(waits, deferred_blocks_lose_captured_uses_from_2_4_on) {
     cr_assert(ul_waits_use(&w, 3, 1, 0));
     cr_assert(ul_waits_use(&w, 2, 1, 0));
     cr_assert(ul_waits_use(&w, 1, 1, 1)); /* captured only */
-    cr_assert(ul_waits_free(&w, 1, 0, 1));
-    cr_assert(ul_waits_free(&w, 2, 0, 1)); /* used before only */
-    cr_assert(ul_waits_use(&w, 3, 1, 1));  /* before and captured, the same stream */
-    cr_assert(ul_waits_free(&w, 3, 0, 1));
+    cr_assert(ul_waits_free(&w, 1, NULL, 0, 1));
+    cr_assert(ul_waits_free(&w, 2, NULL, 0, 1)); /* used before only */
+    cr_assert(ul_waits_use(&w, 3, 1, 1));        /* before and captured, the same stream */
+    cr_assert(ul_waits_free(&w, 3, NULL, 0, 1));
     ul_waits_sync(&w, UL_STREAM_ALL); /* nothing is recorded yet */
     cr_expect(ul_waits_ready(&w));
     cr_expect_str_eq(poll(&w), rows[i].first_poll, "%s", rows[i].torch);
@@ -161,9 +161,9 @@ Test(waits, deferred_blocks_lose_captured_uses_from_2_4_on) {
 Test(waits, a_wait_for_one_pool_leaves_the_others_but_their_streams_have_passed) {
   ul_waits w = make("2.9", UL_STREAM_EVENTS_ON_SYNC);
 
-  cr_assert(ul_waits_use(&w, 1, 1, 0) && ul_waits_free(&w, 1, 0, 0));
-  cr_assert(ul_waits_use(&w, 2, 1, 0) && ul_waits_free(&w, 2, 6, 0));
-  cr_assert(ul_waits_use(&w, 3, 1, 0) && ul_waits_free(&w, 3, 0, 0));
+  cr_assert(ul_waits_use(&w, 1, 1, 0) && ul_waits_free(&w, 1, NULL, 0, 0));
+  cr_assert(ul_waits_use(&w, 2, 1, 0) && ul_waits_free(&w, 2, NULL, 6, 0));
+  cr_assert(ul_waits_use(&w, 3, 1, 0) && ul_waits_free(&w, 3, NULL, 0, 0));
   cr_expect(ul_waits_pool_waits(&w, 6));
   cr_expect(!ul_waits_pool_waits(&w, 5));
   cr_assert(ul_waits_wait(&w, 6));
@@ -177,7 +177,7 @@ Test(waits, a_copy_goes_its_own_way) {
   ul_waits w = make("2.9", UL_STREAM_EVENTS_ON_SYNC), copy;
 
   use_and_free(&w, 1, 1);
-  cr_assert(ul_waits_use(&w, 2, 1, 1) && ul_waits_free(&w, 2, 0, 1));
+  cr_assert(ul_waits_use(&w, 2, 1, 1) && ul_waits_free(&w, 2, NULL, 0, 1));
   cr_assert(ul_waits_copy(&copy, &w));
   ul_waits_sync(&copy, 1);
   cr_expect_str_eq(poll(&copy), "2,1");
