@@ -18,7 +18,8 @@ Test(pools, of_two_routings_of_a_stream_the_release_decides_which_serves) {
   static const struct {
     const char *torch;
     uint32_t both, after_two_ended;
-  } rows[] = {{"1.13", 2, 1}, {"2.4", 1, 1}, {"2.9", 1, 1}, {"2.10", 2, 1}, {"2.15", 2, 1}};
+  } rows[] = {{"1.13", 2, 0}, {"2.0", 2, 0},  {"2.4", 1, 1},
+              {"2.9", 1, 1},  {"2.10", 2, 1}, {"2.15", 2, 1}};
 
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     ul_pools p = make(rows[i].torch);
