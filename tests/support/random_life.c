@@ -8,6 +8,7 @@
 
 #define NOW  UL_STREAM_EVENTS_AT_ONCE
 #define SYNC UL_STREAM_EVENTS_ON_SYNC
+#define TOLD UL_STREAM_EVENTS_RECORDED
 
 const life_profile life_profiles[] = {
     {"default", "", 0, 113, NOW, LIFE_HISTORY},
@@ -42,7 +43,16 @@ const life_profile life_profiles[] = {
     {"checkpoints", "", 0, 201, NOW, LIFE_POOLS | LIFE_CHECKPOINTS | LIFE_HISTORY},
     {"reserve", "expandable_segments:True,expandable_segments_reserve:0.5", 1000, 215, NOW,
      LIFE_STREAMS},
-    {"everything", "", 1200, 215, SYNC, (LIFE_ABSURD << 1) - 1 - LIFE_CHECKPOINTS},
+    {"everything", "", 1200, 215, SYNC, LIFE_CROWD - 1 - LIFE_CHECKPOINTS},
+    {"completed", "", 1500, 113, TOLD, LIFE_STREAMS | LIFE_POOLS | LIFE_HISTORY | LIFE_TOGGLES},
+    {"completed_expandable", "expandable_segments:True", 1500, 201, TOLD,
+     LIFE_STREAMS | LIFE_POOLS | LIFE_EXTERNAL},
+    {"fraction", "per_process_memory_fraction:0.6,garbage_collection_threshold:0.7", 1500, 210, NOW,
+     LIFE_FRACTION | LIFE_EXTERNAL | LIFE_TOGGLES},
+    {"reuse", "graph_capture_record_stream_reuse:True", 1500, 209, SYNC,
+     LIFE_STREAMS | LIFE_POOLS | LIFE_CAPTURES | LIFE_HISTORY},
+    {"crowd", "", 0, 113, NOW, LIFE_CROWD | LIFE_STREAMS},
+    {"crowd_expandable", "expandable_segments:True", 0, 201, NOW, LIFE_CROWD},
 };
 const size_t life_profile_count = sizeof(life_profiles) / sizeof(life_profiles[0]);
 
@@ -57,6 +67,11 @@ static const char *const toggles[] = {
     "max_split_size_mb:100,roundup_power2_divisions:[256:1,512:2,>:4]",
     "nonsense:1",
     "max_split_size_mb:50,nonsense:1",
+    "large_segment_size_mb:40",
+    "max_split_size_mb:50,max_non_split_rounding_mb:30",
+    "per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True",
+    "graph_capture_record_stream_reuse:True",
+    "roundup_power2_divisions:4,roundup_bypass_threshold_mb:5",
 };
 enum { TOGGLES = sizeof(toggles) / sizeof(toggles[0]) };
 
@@ -94,7 +109,7 @@ void life_begin(life *l, const life_profile *profile, uint64_t seed) {
 static uint64_t size_of_request(life *l) {
   if (may(l, LIFE_ABSURD) && !below(l, 300))
     return UINT64_MAX >> below(l, 10);
-  return below(l, 3) ? l->sizes[below(l, 8)] : any_size(l);
+  return below(l, 3) && !may(l, LIFE_CROWD) ? l->sizes[below(l, 8)] : any_size(l);
 }
 
 static uint32_t stream(life *l) {
@@ -234,27 +249,52 @@ static const struct {
     {UINT32_MAX, 40, statistics_step},
 };
 
-static life_step usual_step(life *l) {
-  const uint64_t dice = below(l, 100);
+static life_step flush_step(life *l) {
   life_step s = {.event = {.kind = UL_EVENT_EMPTY_CACHE}};
 
+  if (may(l, LIFE_POOLS) && !below(l, 3))
+    s.event.pool = 1 + (uint32_t)below(l, LIFE_POOLS_KNOWN - 1);
+  return s;
+}
+
+static life_step complete_step(life *l) {
+  const size_t which = below(l, l->freed_count);
+  life_step s = {.event = {.kind = UL_EVENT_COMPLETE}};
+
+  s.event.handle = l->freed[which];
+  l->freed[which] = l->freed[--l->freed_count];
+  return s;
+}
+
+/* Between few and many live blocks, to and fro. */
+static int grows(life *l) {
+  const int crowd = may(l, LIFE_CROWD);
+  const size_t most = crowd ? LIFE_HANDLES : LIFE_FEW;
+
+  if (l->live_count >= most - 1 || (!l->growing && l->live_count))
+    l->growing = l->live_count < 20;
+  else if (!below(l, crowd ? 20000 : 400))
+    l->growing = 0;
+  if (!l->live_count || l->live_count >= most)
+    return !l->live_count;
+  return below(l, 100) < (l->growing ? (crowd ? 75u : 60u) : (crowd ? 25u : 35u));
+}
+
+static life_step usual_step(life *l) {
+  const uint64_t dice = below(l, 100);
+  life_step s = {.event = {.kind = UL_EVENT_SYNC}};
+
   if (dice < 1 && !below(l, 2))
-    return s;
+    return flush_step(l);
+  if (dice < 10 && l->profile->stream_events == TOLD && l->freed_count)
+    return complete_step(l);
   if (dice < 3 && l->profile->stream_events == SYNC) {
-    s.event.kind = UL_EVENT_SYNC;
     s.event.stream = below(l, 2) ? UL_STREAM_ALL : (uint32_t)below(l, 4);
     return s;
   }
   if (dice < 12 && may(l, LIFE_STREAMS) && l->live_count)
     return about(l, UL_EVENT_STREAM_USE);
-  /* between few and many live blocks, to and fro */
-  if (l->live_count >= LIFE_HANDLES - 1 || (!l->growing && l->live_count))
-    l->growing = l->live_count < 20;
-  else if (!below(l, 400))
-    l->growing = 0;
-  if (!l->live_count || (l->live_count < LIFE_HANDLES && below(l, 100) < (l->growing ? 60u : 35u)))
-    return request(l);
-  return about(l, UL_EVENT_FREE);
+  return grows(l) ? request(l) : about(l, UL_EVENT_FREE);
 }
 
 life_step life_next(life *l) {
@@ -285,6 +325,8 @@ void life_learn(life *l, const life_step *s, const ul_outcome *o) {
     l->last_handle = s->event.handle;
     l->last_address = o->address + o->block_bytes;
   } else if (s->event.kind == UL_EVENT_FREE) {
+    l->freed[l->freed_count] = s->event.handle;
+    l->freed_count += l->freed_count < LIFE_FREED - 1;
     for (i = 0; i < l->live_count; i++) {
       if (l->live[i] == s->event.handle) {
         l->live[i] = l->live[--l->live_count];
@@ -298,7 +340,7 @@ void life_learn_state(life *l, const ul_state *state) {
   uint32_t i;
 
   l->live_count = 0;
-  for (i = 0; i < state->block_count && l->live_count < LIFE_HANDLES; i++) {
+  for (i = 0; i < state->block_count && l->live_count < LIFE_FEW; i++) {
     if (state->blocks[i].state == UL_BLOCK_ACTIVE_ALLOCATED && state->blocks[i].handle)
       l->live[l->live_count++] = state->blocks[i].handle;
   }
@@ -317,7 +359,7 @@ void life_write_head(FILE *out, const life_profile *p, const char *torch) {
     fprintf(out, "# env PYTORCH_CUDA_ALLOC_CONF=%s\n", p->settings);
 }
 
-/* i handle, b bytes, s stream or nothing, p pool, x address. */
+/* i handle, b bytes, s stream or nothing, p pool, q pool or nothing, x address. */
 static const struct {
   const char *word, *arguments;
 } words[UL_EVENT_KIND_COUNT] = {
@@ -326,7 +368,8 @@ static const struct {
     [UL_EVENT_FREE] = {"f", "i"},
     [UL_EVENT_STREAM_USE] = {"r", "is"},
     [UL_EVENT_SYNC] = {"s", "s"},
-    [UL_EVENT_EMPTY_CACHE] = {"e", ""},
+    [UL_EVENT_EMPTY_CACHE] = {"e", "q"},
+    [UL_EVENT_COMPLETE] = {"# complete", "i"},
     [UL_EVENT_POOL_BEGIN] = {"pool begin", "ps"},
     [UL_EVENT_POOL_END] = {"pool end", "ps"},
     [UL_EVENT_POOL_RELEASE] = {"pool release", "p"},
@@ -352,7 +395,9 @@ static void write_event(FILE *out, const ul_event *e) {
       fprintf(out, " %" PRIu64, e->handle);
     else if (*at == 'b')
       fprintf(out, " %" PRIu64, e->bytes);
-    else if (*at == 'p')
+    else if (*at == 'q' && !e->pool)
+      continue;
+    else if (*at == 'p' || *at == 'q')
       fprintf(out, " %" PRIu32, e->pool);
     else if (*at == 'x')
       fprintf(out, " %" PRIx64, e->time_ns);

@@ -24,6 +24,7 @@ enum {
   LIFE_ADDRESS = 1u << 8,     /* allocateWithAddress */
   LIFE_CHECKPOINTS = 1u << 9, /* of pools */
   LIFE_ABSURD = 1u << 10,     /* sizes near 2^64, names of nothing */
+  LIFE_CROWD = 1u << 11,      /* thousands of blocks of many sizes */
 };
 
 typedef struct life_profile {
@@ -55,14 +56,16 @@ typedef struct life_step {
   uint64_t number;
 } life_step;
 
-enum { LIFE_HANDLES = 256, LIFE_POOLS_KNOWN = 5 };
+enum { LIFE_FEW = 256, LIFE_HANDLES = 4096, LIFE_FREED = 64, LIFE_POOLS_KNOWN = 5 };
 
 typedef struct life {
   const life_profile *profile;
   uint64_t seed;
   uint64_t last_handle, last_address;
-  uint64_t live[LIFE_HANDLES]; /* handles */
+  uint64_t live[LIFE_HANDLES]; /* handles; fewer than LIFE_FEW without LIFE_CROWD */
   size_t live_count;
+  uint64_t freed[LIFE_FREED]; /* handles that may wait for a COMPLETE; the first freed_count */
+  size_t freed_count;
   uint64_t sizes[8]; /* that come again and again, so that ties decide */
   int uses[LIFE_POOLS_KNOWN], begun[LIFE_POOLS_KNOWN], captured[LIFE_POOLS_KNOWN];
   uint64_t checkpoints;
