@@ -253,6 +253,7 @@ static ul_status apply_slowly(native *n, const ul_event *event, ul_placement *pl
 
 UL_INLINE ul_status run_batch(native *n, const ul_event *events, size_t count,
                               ul_placement *placements, size_t *applied, ul_error *err) {
+  const uint64_t before = n->events;
   ul_placement unseen;
   size_t i;
 
@@ -277,6 +278,7 @@ UL_INLINE ul_status run_batch(native *n, const ul_event *events, size_t count,
     *applied = i;
     if (done == STEP_NOMEM)
       return ul_fail_nomem(err, "the allocator model");
+    n->events = before + i + 1;
     UL_TRY(apply_slowly(n, &events[i], placement, err));
   }
   *applied = count;
@@ -300,6 +302,7 @@ static ul_status run_batch_plain(native *n, const ul_event *events, size_t count
 static ul_status native_apply_batch(void *state, const ul_event *events, size_t count,
                                     ul_placement *placements, size_t *done, ul_error *err) {
   native *n = state;
+  const uint64_t before = n->events;
   ul_status status;
 
 #ifdef HAVE_AVX2_WAY
@@ -308,7 +311,7 @@ static ul_status native_apply_batch(void *state, const ul_event *events, size_t 
   else
 #endif
     status = run_batch_plain(n, events, count, placements, done, err);
-  n->events += *done;
+  n->events = before + *done;
   return status;
 }
 

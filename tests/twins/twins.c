@@ -21,10 +21,9 @@
 #include <time.h>
 
 #include "tests/support/random_life.h"
-#include "ullage/model.h"
+#include "tests/twins/pair.h"
 
-enum { LIFE_STEPS = 20000, STATES_EVERY = 50, STATS = 256, SHRINK_RUNS = 4000, TOLD = 3 };
-enum { TEXT = 512, MESSAGE = 2048, HISTORY = 4096 };
+enum { LIFE_STEPS = 20000, STATES_EVERY = 50, SHRINK_RUNS = 4000, TOLD = 3 };
 
 static const char *const releases[] = {"1.13", "2.0",  "2.1",  "2.2",  "2.3", "2.4",
                                        "2.5",  "2.6",  "2.7",  "2.8",  "2.9", "2.10",
@@ -37,19 +36,6 @@ typedef struct options {
   const char *torch, *life, *out;
 } options;
 
-typedef struct pair {
-  ul_model *fast, *naive;
-  const life_profile *profile;
-  const char *torch;
-  char difference[TEXT];
-  int over; /* the life cannot go on */
-} pair;
-
-static void die(const char *what, const char *why) {
-  fprintf(stderr, "twins: %s: %s\n", what, why);
-  exit(2);
-}
-
 static unsigned number_of(const char *torch) {
   char *end;
   unsigned long major = strtoul(torch, &end, 10);
@@ -57,264 +43,40 @@ static unsigned number_of(const char *torch) {
   return (unsigned)(major * 100 + (*end ? strtoul(end + 1, NULL, 10) : 0));
 }
 
-static ul_model *create(const pair *p, const char *backend) {
-  ul_model_options o = {.size = sizeof(o), .address_policy = UL_ADDRESS_FIRST_FIT};
-  ul_model *model;
-  ul_error err = {0};
-
-  o.backend = backend;
-  o.torch = p->torch;
-  o.settings = p->profile->settings;
-  o.device_bytes = p->profile->device_mib << 20;
-  o.stream_events = p->profile->stream_events;
-  o.every_call = 1;
-  o.checked = 1;
-  if (ul_model_create(&model, &o, &err) != UL_OK)
-    die(p->profile->name, err.message);
-  return model;
-}
-
-static void begin(pair *p) {
-  p->fast = create(p, "native");
-  p->naive = create(p, "naive");
-  p->difference[0] = '\0';
-  p->over = 0;
-}
-
-static void end(pair *p) {
-  ul_model_destroy(p->fast);
-  ul_model_destroy(p->naive);
-}
-
-/* ---- comparing ---- */
-
-static int differ(pair *p, const char *what, uint64_t a, uint64_t b) {
-  if (a == b || p->difference[0])
-    return p->difference[0] != 0;
-  snprintf(p->difference, TEXT, "%s: native %" PRIu64 ", naive %" PRIu64, what, a, b);
-  return 1;
-}
-
-static void compare_outcomes(pair *p, const ul_outcome *a, const ul_outcome *b) {
-  char native[MESSAGE] = "", naive[MESSAGE] = "";
-  uint32_t i;
-
-  if (differ(p, "result", a->result, b->result) || differ(p, "address", a->address, b->address) ||
-      differ(p, "block", a->block_bytes, b->block_bytes) ||
-      differ(p, "driver calls", a->call_count, b->call_count))
-    return;
-  for (i = 0; i < a->call_count; i++) {
-    const ul_driver_call *x = &a->calls[i], *y = &b->calls[i];
-    if (differ(p, "driver call", x->kind, y->kind) ||
-        differ(p, "driver call at", x->address, y->address) ||
-        differ(p, "driver call of", x->bytes, y->bytes))
-      return;
-  }
-  if (a->result != UL_OUTCOME_OOM)
-    return;
-  if (differ(p, "segment of OOM", a->segment_bytes, b->segment_bytes) ||
-      differ(p, "limit", a->limit_bytes, b->limit_bytes) ||
-      differ(p, "free bytes", a->device_free_bytes, b->device_free_bytes) ||
-      differ(p, "preempted", a->preempted, b->preempted))
-    return;
-  (void)ul_model_message(p->fast, native, sizeof(native));
-  (void)ul_model_message(p->naive, naive, sizeof(naive));
-  if (strcmp(native, naive) != 0)
-    snprintf(p->difference, TEXT, "text: native '%.200s', naive '%.200s'", native, naive);
-}
-
-static void compare_totals(pair *p) {
-  const ul_totals *a = ul_model_totals(p->fast), *b = ul_model_totals(p->naive);
-
-  (void)(differ(p, "reserved", a->reserved_bytes, b->reserved_bytes) ||
-         differ(p, "allocated", a->allocated_bytes, b->allocated_bytes) ||
-         differ(p, "active", a->active_bytes, b->active_bytes) ||
-         differ(p, "requested", a->requested_bytes, b->requested_bytes) ||
-         differ(p, "live", a->live_bytes, b->live_bytes) ||
-         differ(p, "live, rounded", a->live_rounded_bytes, b->live_rounded_bytes) ||
-         differ(p, "releasable", a->releasable_bytes, b->releasable_bytes) ||
-         differ(p, "held", a->held_bytes, b->held_bytes) ||
-         differ(p, "segments", a->segment_count, b->segment_count));
-}
-
-static void compare_statistics(pair *p) {
-  static ul_stat a[STATS], b[STATS];
-  const size_t count = ul_model_stats(p->fast, a, STATS);
-  const size_t wanted = ul_model_stats(p->naive, b, STATS);
-  uint64_t x[12], y[12];
-  uint32_t pool = 0, other = 0;
-  size_t i, j;
-
-  if (differ(p, "statistics", count, wanted))
-    return;
-  for (i = 0; i < count; i++) {
-    if (differ(p, b[i].name, a[i].value, b[i].value) ||
-        differ(p, "name of a statistic", 0, strcmp(a[i].name, b[i].name) != 0))
-      return;
-  }
-  for (i = 0;; i++) {
-    const int more = ul_model_pool_reserved(p->naive, i, &other, y);
-    if (differ(p, "pools with statistics", (uint64_t)ul_model_pool_reserved(p->fast, i, &pool, x),
-               (uint64_t)more) ||
-        !more || differ(p, "pool", pool, other))
-      return;
-    for (j = 0; j < 12; j++)
-      (void)differ(p, "reserved bytes of a pool", x[j], y[j]);
-  }
-}
-
-static void compare_blocks(pair *p, const ul_block *a, const ul_block *b) {
-  (void)(differ(p, "block at", a->address, b->address) ||
-         differ(p, "size of the block", a->bytes, b->bytes) ||
-         differ(p, "state of the block", a->state, b->state) ||
-         differ(p, "handle of the block", a->state ? a->handle : 0, b->state ? b->handle : 0) ||
-         (a->state && differ(p, "request of the block", a->requested_bytes, b->requested_bytes)));
-}
-
-static void compare_states(pair *p, ul_state *y) {
-  ul_error err = {0};
-  ul_state x;
-  uint32_t i, j;
-
-  if (ul_model_state(p->fast, &x, &err) != UL_OK || ul_model_state(p->naive, y, &err) != UL_OK)
-    die("state", err.message);
-  if (differ(p, "segments in the state", x.segment_count, y->segment_count))
-    return;
-  for (i = 0; i < x.segment_count; i++) {
-    const ul_segment *s = &x.segments[i], *t = &y->segments[i];
-    if (differ(p, "segment at", s->address, t->address) ||
-        differ(p, "size of the segment", s->bytes, t->bytes) ||
-        differ(p, "stream of the segment", s->stream, t->stream) ||
-        differ(p, "pool of the segment", s->pool, t->pool) ||
-        differ(p, "blocks of the segment", s->block_count, t->block_count) ||
-        differ(p, "registration", s->registration, t->registration))
-      return;
-    for (j = 0; j < s->block_count; j++)
-      compare_blocks(p, &x.blocks[s->first_block + j], &y->blocks[t->first_block + j]);
-  }
-}
-
-static void compare_histories(pair *p) {
-  static ul_history_entry a[HISTORY], b[HISTORY];
-  size_t i, count;
-
-  count = ul_model_history(p->fast, a, HISTORY);
-  if (differ(p, "entries of the history", count, ul_model_history(p->naive, b, HISTORY)))
-    return;
-  for (i = 0; i < count && i < HISTORY; i++) {
-    if (differ(p, "action of an entry", a[i].action, b[i].action) ||
-        differ(p, "address of an entry", a[i].address, b[i].address) ||
-        differ(p, "bytes of an entry", a[i].bytes, b[i].bytes) ||
-        differ(p, "stream of an entry", a[i].stream, b[i].stream))
-      return;
-  }
-}
-
-/* ---- one step of both ---- */
-
-/* A refusal that both make in the same words is none. */
-static void both(pair *p, ul_status a, const ul_error *x, ul_status b, const ul_error *y) {
-  if (a != b || (a != UL_OK && strcmp(x->message, y->message) != 0))
-    snprintf(p->difference, TEXT, "native: %d %.200s; naive: %d %.200s", (int)a,
-             a ? x->message : "", (int)b, b ? y->message : "");
-}
-
-static void apply(pair *p, const life_step *s, ul_outcome *answer) {
-  ul_error x = {0}, y = {0};
-  ul_event e = s->event;
-  ul_status status;
-  ul_outcome fast;
-
-  if (e.kind == UL_EVENT_SET_FRACTION) {
-    if (!p->profile->device_mib)
-      return;
-    e.bytes = ul_model_fraction_limit(p->naive, s->fraction);
-  }
-  status = ul_model_apply(p->naive, &e, NULL, answer, &y);
-  both(p, ul_model_apply(p->fast, &e, NULL, &fast, &x), &x, status, &y);
-  if (!p->difference[0] && status == UL_OK)
-    compare_outcomes(p, &fast, answer);
-  p->over = answer->result == UL_OUTCOME_BROKEN;
-}
-
-static void take_step(pair *p, const life_step *s, ul_outcome *answer) {
-  ul_error x = {0}, y = {0};
-  ul_state state;
-
-  memset(answer, 0, sizeof(*answer));
-  switch (s->kind) {
-  case LIFE_EVENT:
-    apply(p, s, answer);
-    break;
-  case LIFE_CONFIGURE:
-    both(p, ul_model_configure(p->fast, s->settings, &x), &x,
-         ul_model_configure(p->naive, s->settings, &y), &y);
-    break;
-  case LIFE_RECORD:
-    both(p, ul_model_record_history(p->fast, s->number > 0, s->number, &x), &x,
-         ul_model_record_history(p->naive, s->number > 0, s->number, &y), &y);
-    break;
-  case LIFE_SNAPSHOT:
-    compare_histories(p);
-    both(p, ul_model_snapshot(p->fast, &state, &x), &x, ul_model_snapshot(p->naive, &state, &y),
-         &y);
-    compare_states(p, &state);
-    break;
-  case LIFE_RESET_PEAK:
-    ul_model_reset_peak(p->fast);
-    ul_model_reset_peak(p->naive);
-    break;
-  case LIFE_RESET_ACCUMULATED:
-    ul_model_reset_accumulated(p->fast);
-    ul_model_reset_accumulated(p->naive);
-    break;
-  }
-  if (!p->difference[0] && !p->over)
-    compare_totals(p);
-}
-
-static void compare_all(pair *p) {
-  ul_state state;
-
-  if (p->difference[0] || p->over)
-    return;
-  compare_states(p, &state);
-  compare_statistics(p);
-  compare_histories(p);
-}
-
 /* ---- differences ---- */
 
-/* Whether these steps still lead to a difference; how many it takes. */
-static int still_differs(pair *p, const life_step *steps, size_t *count) {
+/* Whether these steps still lead to a difference, states compared after every so many; how many
+ * steps it takes. */
+static int still_differs(pair *p, const life_step *steps, size_t *count, size_t every) {
   ul_outcome answer;
   size_t i;
 
-  begin(p);
+  pair_begin(p, p->seed);
   for (i = 0; i < *count && !p->difference[0] && !p->over; i++) {
-    take_step(p, &steps[i], &answer);
-    compare_all(p);
+    pair_step(p, &steps[i], &answer);
+    if ((i + 1) % every == 0 || i + 1 == *count)
+      pair_compare(p);
   }
-  end(p);
+  pair_end(p);
   if (p->difference[0])
     *count = i;
   return p->difference[0] != 0;
 }
 
 /* Leaves out ever smaller pieces as long as the difference stays. */
-static void shrink(pair *p, life_step *steps, size_t *count) {
+static void shrink(pair *p, life_step *steps, size_t *count, size_t every) {
   life_step *fewer = malloc((*count + 1) * sizeof(*fewer));
   size_t piece, at, runs = 0;
 
   if (!fewer)
-    die("shrinking", "not enough memory");
+    pair_die("shrinking", "not enough memory");
   for (piece = *count / 2; piece > 0 && runs<SHRINK_RUNS; piece = piece> 1 ? piece / 2 : 0) {
     for (at = 0; at < *count && runs < SHRINK_RUNS; runs++) {
       const size_t left = at + piece < *count ? *count - at - piece : 0;
       size_t tried = at + left;
       memcpy(fewer, steps, at * sizeof(*steps));
       memcpy(fewer + at, steps + *count - left, left * sizeof(*steps));
-      if (still_differs(p, fewer, &tried)) {
+      if (still_differs(p, fewer, &tried, every)) {
         memcpy(steps, fewer, tried * sizeof(*steps));
         *count = tried;
       } else {
@@ -325,31 +87,37 @@ static void shrink(pair *p, life_step *steps, size_t *count) {
   free(fewer);
 }
 
-static void write_difference(FILE *out, const pair *p, const life_step *steps, size_t count,
-                             uint64_t seed) {
+static void write_difference(FILE *out, const pair *p, const life_step *steps, size_t count) {
   size_t i;
 
   life_write_head(out, p->profile, p->torch);
   for (i = 0; i < count; i++)
     life_write_step(out, &steps[i]);
-  fprintf(out, "# seed %" PRIu64 ", step %zu: %s\n\n", seed, count, p->difference);
+  fprintf(out, "# seed %" PRIu64 ", step %zu: %s\n\n", p->seed, count, p->difference);
   fflush(out);
 }
 
-static void tell(const options *o, pair *p, life_step *steps, size_t count, uint64_t seed) {
+static void tell(const options *o, pair *p, life_step *steps, size_t count) {
+  char difference[PAIR_TEXT];
+  size_t every = 1, all = count;
   FILE *file;
 
-  if (still_differs(p, steps, &count)) {
-    shrink(p, steps, &count);
-    (void)still_differs(p, steps, &count);
+  memcpy(difference, p->difference, PAIR_TEXT);
+  if (!still_differs(p, steps, &count, every)) {
+    every = STATES_EVERY;
+    count = all;
   }
-  write_difference(stdout, p, steps, count, seed);
+  if (still_differs(p, steps, &count, every))
+    shrink(p, steps, &count, every);
+  if (!still_differs(p, steps, &count, every))
+    memcpy(p->difference, difference, PAIR_TEXT);
+  write_difference(stdout, p, steps, count);
   if (!o->out)
     return;
   file = fopen(o->out, "a");
   if (!file)
-    die(o->out, "cannot be written");
-  write_difference(file, p, steps, count, seed);
+    pair_die(o->out, "cannot be written");
+  write_difference(file, p, steps, count);
   fclose(file);
 }
 
@@ -372,27 +140,28 @@ static size_t live(pair *p, uint64_t seed, life_step *steps, size_t most, double
   life l;
   size_t n = 0;
 
-  begin(p);
+  pair_begin(p, seed);
   life_begin(&l, p->profile, seed);
-  while (n < most && !p->difference[0] && !p->over) {
+  while (n < most && !p->difference[0] && !p->over && !(n % STATES_EVERY == 0 && is_late(until))) {
     ul_outcome answer;
     steps[n] = life_next(&l);
-    take_step(p, &steps[n], &answer);
+    pair_step(p, &steps[n], &answer);
     n++;
     if (n % STATES_EVERY == 0)
-      compare_all(p);
-    if (p->difference[0] || p->over || (n % STATES_EVERY == 0 && is_late(until)))
+      pair_compare(p);
+    if (p->difference[0] || p->over)
       break;
     life_learn(&l, &steps[n - 1], &answer);
     if (steps[n - 1].kind == LIFE_EVENT && steps[n - 1].event.kind == UL_EVENT_POOL_RESTORE) {
       ul_state state;
       ul_error err = {0};
       if (ul_model_state(p->naive, &state, &err) != UL_OK)
-        die("state", err.message);
+        pair_die("state", err.message);
       life_learn_state(&l, &state);
     }
   }
-  end(p);
+  pair_compare(p);
+  pair_end(p);
   return n;
 }
 
@@ -406,7 +175,7 @@ static void run_pair(const options *o, pair *p, uint64_t most, double until, tal
   int told = 0;
 
   if (!steps)
-    die(p->profile->name, "not enough memory");
+    pair_die(p->profile->name, "not enough memory");
   while (events < most && told < TOLD && !is_late(until)) {
     const uint64_t rest = most - events;
     const size_t n = live(p, seed, steps, rest < LIFE_STEPS ? (size_t)rest : LIFE_STEPS, until);
@@ -415,7 +184,7 @@ static void run_pair(const options *o, pair *p, uint64_t most, double until, tal
     if (p->difference[0]) {
       sum->differences++;
       told++;
-      tell(o, p, steps, n, seed);
+      tell(o, p, steps, n);
     }
     seed++;
   }
@@ -474,7 +243,7 @@ static int run(const options *o) {
   size_t i, j;
 
   if (!pairs)
-    die("nothing to do", "no such life on such a release");
+    pair_die("nothing to do", "no such life on such a release");
   for (i = 0; i < life_profile_count; i++) {
     for (j = 0; j < RELEASES; j++) {
       if (!is_wanted(o, i, j, &position))
@@ -511,7 +280,7 @@ int main(int argc, char **argv) {
     if (strcmp(argv[i], "--list") == 0)
       return list();
     if (!value)
-      die(argv[i], "expected a known option with a value");
+      pair_die(argv[i], "expected a known option with a value");
     if (strcmp(argv[i], "--events") == 0)
       o.events = strtoull(value, NULL, 10);
     else if (strcmp(argv[i], "--seconds") == 0)
@@ -527,7 +296,7 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--part") != 0 ||
              sscanf(value, "%" SCNu64 "/%" SCNu64, &o.part, &o.parts) != 2 || !o.part ||
              o.part > o.parts)
-      die(argv[i], "unknown option, or no such part");
+      pair_die(argv[i], "unknown option, or no such part");
     i++;
   }
   return run(&o);
