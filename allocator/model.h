@@ -39,6 +39,7 @@ typedef struct ul_oom_facts {
   uint16_t device;             /* index */
   uint8_t expandable;          /* expandable segments are on */
   uint8_t preempted;           /* throw_on_cudamalloc_oom */
+  uint8_t pool_refused;        /* an allocator of the pool's own did */
   uint8_t source;              /* ul_oom_source */
 } ul_oom_facts;
 

@@ -346,6 +346,10 @@ void ul_naive_alloc_at(naive *n, const ul_event *e, ul_outcome *o) {
   uint64_t before;
   naive_place p;
 
+  if (e->time_ns % UL_MIN_BLOCK_BYTES) {
+    ul_naive_reject(o, "an address that is no multiple of 512");
+    return;
+  }
   ul_naive_poll(n);
   if (n->nomem || !make_request(n, e, &r, o))
     return;

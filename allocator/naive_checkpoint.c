@@ -189,11 +189,11 @@ static int hand_out(naive *n, naive_place *p, const naive_kept *kept) {
 }
 
 /* count rows of one segment. */
-static int restore_segment(naive *n, const naive_kept *rows, size_t count) {
+static int restore_segment(naive *n, uint32_t pool, const naive_kept *rows, size_t count) {
   naive_place p = {segment_at(n, rows[0].segment), 0};
   size_t i, last;
 
-  if (p.segment == n->segments.count)
+  if (p.segment == n->segments.count || n->segments.items[p.segment].pool != pool)
     return 0;
   last = count - (size_t)ul_naive_segment(n, p)->expandable;
   for (i = 0; i < last; i++) {
@@ -237,7 +237,7 @@ void ul_naive_restore(naive *n, const ul_event *e, ul_outcome *o) {
     for (next = i + 1;
          next < c->blocks.count && c->blocks.items[next].segment == c->blocks.items[i].segment;)
       next++;
-    if (!restore_segment(n, &c->blocks.items[i], next - i))
+    if (!restore_segment(n, c->pool, &c->blocks.items[i], next - i))
       n->broken = torn;
   }
 }

@@ -193,6 +193,7 @@ ul_device_answer ul_naive_ask(naive *n, const naive_request *r, int retry, naive
   else
     answer = maps ? map_run(n, r, out) : new_segment(n, r, out);
   n->outcome->refusals += answer == UL_DEVICE_REFUSED;
+  n->facts.pool_refused |= answer == UL_DEVICE_REFUSED && pool && pool->custom && !over_limit(n, r);
   if (pool && answer == UL_DEVICE_GRANTED)
     pool->driver_allocations++;
   return answer;

@@ -144,7 +144,8 @@ typedef struct native_request {
   uint32_t lane;
   uint16_t device; /* of the event: texts name it */
   int small;
-  int expandable; /* the option is on, and counts for this pool */
+  int expandable;   /* the option is on, and counts for this pool */
+  int pool_refused; /* the allocator of the pool's own did */
 } native_request;
 
 /* A kept state of a pool: one row for each block of its segments. */

@@ -102,7 +102,8 @@ static void note_facts(native *n, const native_request *r, const ul_outcome *out
                               .reserve_bytes = ul_reserve_bytes(&n->settings, n->property_bytes),
                               .device = r->device,
                               .expandable = n->settings.expandable,
-                              .preempted = outcome->preempted};
+                              .preempted = outcome->preempted,
+                              .pool_refused = (uint8_t)r->pool_refused};
 
   n->facts = facts;
   n->oom_event = n->events;
@@ -129,6 +130,7 @@ static int find_pool(native *n, const ul_event *event, native_request *r, ul_out
   const ul_pool *pool = NULL;
 
   r->pool = event->pool;
+  r->pool_refused = 0;
   r->expandable = n->settings.expandable;
   if (event->pool && !ul_pools_mention(&n->registry, event->pool))
     return 0;
@@ -231,6 +233,10 @@ int ul_native_alloc_at(native *n, const ul_event *event, ul_outcome *outcome) {
   native_request r, filler;
   uint32_t first, block;
 
+  if (event->time_ns % UL_MIN_BLOCK_BYTES) {
+    ul_native_reject(outcome, "an address that is no multiple of 512");
+    return 1;
+  }
   if (!make_request(n, event, &r, outcome))
     return 0;
   if (outcome->result == UL_OUTCOME_REJECTED)

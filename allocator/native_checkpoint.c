@@ -147,13 +147,14 @@ static int free_pool(native *n, uint32_t pool) {
   return 1;
 }
 
-/* Its first block; 0 if it is gone. */
-static uint32_t segment_at(const native *n, uint64_t address) {
+/* Its first block; 0 if it is gone, or another pool's by now. */
+static uint32_t segment_at(const native *n, uint32_t pool, uint64_t address) {
   size_t i;
 
   for (i = 1; i < n->segments.count; i++) {
-    if (n->segments.items[i].alive && n->segments.items[i].address == address)
-      return n->segments.items[i].first_block;
+    const native_segment *s = &n->segments.items[i];
+    if (s->alive && s->address == address && n->lanes.items[s->lane].pool_id == pool)
+      return s->first_block;
   }
   return 0;
 }
@@ -199,8 +200,9 @@ static int free_again(native *n, uint32_t first, const native_kept *rows, size_t
 }
 
 /* count rows of one segment; the last one of a range is what was unmapped behind the others. */
-static int restore_segment(native *n, const native_kept *rows, size_t count, int *torn) {
-  const uint32_t first = segment_at(n, rows[0].segment);
+static int restore_segment(native *n, uint32_t pool, const native_kept *rows, size_t count,
+                           int *torn) {
+  const uint32_t first = segment_at(n, pool, rows[0].segment);
   const int is_range = first && n->blocks.items[first].flags & BLOCK_EXPANDABLE;
   const size_t last = count - (size_t)is_range;
   uint32_t block = first;
@@ -229,7 +231,7 @@ static int restore_pool(native *n, const native_checkpoint *c) {
     for (next = i + 1;
          next < c->blocks.count && c->blocks.items[next].segment == c->blocks.items[i].segment;)
       next++;
-    if (!restore_segment(n, &c->blocks.items[i], next - i, &torn))
+    if (!restore_segment(n, c->pool, &c->blocks.items[i], next - i, &torn))
       return 0;
   }
   if (torn)

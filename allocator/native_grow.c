@@ -49,7 +49,7 @@ static ul_device_answer new_segment(native *n, const native_request *r, uint32_t
 }
 
 /* One attempt; retry: after a full flush. On success *block is in no set. */
-static ul_device_answer ask(native *n, const native_request *r, int retry, uint32_t *block,
+static ul_device_answer ask(native *n, native_request *r, int retry, uint32_t *block,
                             ul_outcome *outcome) {
   const int maps = r->expandable && (!r->pool || n->profile->private_expandable);
   ul_pool *pool = r->pool ? ul_pools_find(&n->registry, r->pool) : NULL;
@@ -67,6 +67,7 @@ static ul_device_answer ask(native *n, const native_request *r, int retry, uint3
   else if (!over_limit(n, r))
     answer = maps ? ul_native_map(n, r, block) : new_segment(n, r, block);
   outcome->refusals += answer == UL_DEVICE_REFUSED;
+  r->pool_refused |= answer == UL_DEVICE_REFUSED && pool && pool->custom && !over_limit(n, r);
   if (pool && answer == UL_DEVICE_GRANTED)
     pool->driver_allocations++;
   return answer;

@@ -16,6 +16,7 @@ typedef enum condition {
   NOT_EXPANDABLE,
   RANGE_TOO_SMALL, /* expandable, and this is why it failed */
   RANGE_SUFFICES,  /* expandable */
+  POOL_REFUSED,
   OF_POOL,
   OF_POOL_NOT_FIRST,
   OF_DRIVER,
@@ -58,6 +59,8 @@ static int holds(condition when, const ul_oom_facts *f) {
     return !f->preempted && f->expandable && too_small;
   case RANGE_SUFFICES:
     return !f->preempted && f->expandable && !too_small;
+  case POOL_REFUSED:
+    return !f->preempted && f->pool_refused;
   default:
     return 0;
   }

@@ -156,7 +156,8 @@ ul_pools_answer ul_pools_begin(ul_pools *pools, uint32_t id, uint32_t stream, in
                              : "requests are routed to this pool already");
   pools->routings.items[pools->routings.count++] = routing;
   pools->underway += 1 - early;
-  pools->capturing = id;
+  if (captures || pools->profile->routing == UL_ROUTING_CAPTURE)
+    pools->capturing = id;
   pools->captures += captures != 0;
   return UL_POOLS_DONE;
 }
@@ -165,15 +166,16 @@ ul_pools_answer ul_pools_end(ul_pools *pools, uint32_t id, uint32_t stream, int 
   ul_routing *routing = routing_of(pools, id, routed_stream(pools, stream));
   const uint32_t early = pools->profile->routing != UL_ROUTING_LIST;
 
+  if ((captures || early) && pools->profile->capture_ends_first)
+    pools->capturing = 0;
   if (captures && !pools->captures && !pools->profile->routing_suspends)
     return refuse(pools, "no graph is being captured");
   pools->captures -= captures && pools->captures;
-  if (pools->profile->capture_ends_first)
-    pools->capturing = 0;
   pools->underway -= early; /* below 0, too, which counts as any other number */
   if (!routing)
     return refuse(pools, "no requests are routed to this pool");
-  pools->capturing = 0;
+  if (captures || early)
+    pools->capturing = 0;
   pools->underway -= 1 - early;
   pools->routings.count--;
   memmove(routing, routing + 1,

@@ -38,7 +38,8 @@ typedef struct ul_pools {
   ul_idmap index;              /* id -> position + 1 */
   UL_VEC(ul_routing) routings; /* first begun first */
   uint32_t underway;      /* routings as the release counts them; failed ones may stay counted */
-  uint32_t capturing;     /* the pool of the capture that the driver knows; through 2.0 */
+  uint32_t capturing;     /* pool of the capture that the driver knows: it is asked through 2.0
+                             and from 2.13 on */
   uint32_t captures;      /* graphs being captured: a count of its own, whatever is routed */
   ul_hash_order freeable; /* ids; the order of flushes */
   ul_hash_order on_oom;   /* ids; the order in which they are tried */
@@ -105,7 +106,8 @@ static inline uint32_t ul_pools_route(const ul_pools *pools, uint32_t stream) {
 /* Whether events of other streams wait and flushes are off: any routing through 2.12, captures
  * only from 2.13 on. */
 static inline int ul_pools_suspended(const ul_pools *pools) {
-  return pools->profile->routing_suspends ? pools->underway != 0 : pools->captures != 0;
+  return pools->profile->routing_suspends ? pools->underway != 0
+                                          : pools->captures && pools->capturing;
 }
 
 #endif

@@ -47,7 +47,8 @@ class Life:
     def __init__(self, rng, release):
         self.rng, self.release = rng, release
         self.lines, self.live, self.next = [], [], 1  # live: [id, stream, waits for another stream, device, pool]
-        self.conf, self.total, self.manual, self.bump = "", 80 * GIB, False, rng.random() < 0.3 and False
+        self.conf, self.total, self.manual, self.bump = "", 80 * GIB, False, False
+        self.variable, self.ring = "PYTORCH_CUDA_ALLOC_CONF", None  # ring: entries of the history
         self.sizes = Sizes(rng, USUAL, rng.randint(3, 20), rng.choice([0.05, 0.3, 0.8]))
         self.streams, self.other = [0], None
         self.target, self.most = 20, 100
@@ -58,6 +59,7 @@ class Life:
         self.others = ()  # more streams that use blocks; none: self.other alone
         self.no_split = 0.3
         self.custom = 0.0  # of pools created: with an allocator of their own
+        self.several = False  # segments of each kind in pools that are brought back
         self.kept = {}  # checkpoints: number: (pool, live entries of that pool)
         self.device, self.devices, self.elsewhere = 0, 1, {}  # elsewhere: what is so on other devices
 
@@ -186,13 +188,16 @@ class Life:
 
     def do_at(self):
         """allocateWithAddress, at places where free memory is, if the probe can tell."""
-        offset = self.rng.choice([0, 512 * self.rng.randint(0, 200), 2 * MIB * self.rng.randint(0, 20)])
+        offset = self.rng.choice([0, 512 * self.rng.randint(0, 200), 2 * MIB * self.rng.randint(0, 20),
+                                  self.rng.randint(0, 4096), self.rng.randint(0, 64 * MIB)])
         size, stream = self.sizes.pick(), 0
         free = self.probe(self) if self.probe and self.rng.random() < 0.5 else []
         if free:
             start, length, stream = self.rng.choice(free)
-            within = self.rng.choice([0, 0, 512 * self.rng.randint(0, max(0, length // 512 - 1))])
-            offset, size = start + within, self.rng.choice([length - within, self.rng.randint(1, length - within)])
+            within = self.rng.choice([0, 0, 512 * self.rng.randint(0, max(0, length // 512 - 1)),
+                                      self.rng.randint(0, length - 1)])
+            offset, size = start + within, self.rng.choice([length - within, self.rng.randint(1, length - within), 1])
+        size = 0 if self.rng.random() < 0.02 else size
         if stream == 0:  # it serves the current stream only
             self.emit(f"at {self.next} {size} {offset:x}")
             self.live.append([self.next, 0, False, self.device, self.pool_of(0)])
@@ -214,6 +219,8 @@ class Life:
             if any(route[1] == stream for route in self.routes):
                 return
         capture = self.rng.random() < 0.5 and not any(route[2] for route in self.routes)
+        if self.devices > 1 and self.release >= 213:  # the pretend driver knows one capture on all devices
+            capture = False
         self.emit(f"{'cap' if capture else 'pool'} begin {pool}" + ("" if stream is None else f" {stream}"))
         self.routes.append((pool, stream, capture))
         self.uses[pool] = self.uses.get(pool, 0) + 1
@@ -274,6 +281,28 @@ class Life:
         for name, value in self.elsewhere.get(self.device, fresh).items():
             setattr(self, name, value)
 
+    # ---- calls that no program makes, or not in this order
+    def do_wild(self):
+        pool, stream = self.rng.randint(1, self.pool_count), self.rng.choice(["", "", " 0", " 1", " 2"])
+        self.emit(self.rng.choice([
+            f"pool begin {pool}{stream}", f"pool begin {pool}{stream}", f"pool end {pool}{stream}",
+            f"pool end {pool}{stream}", f"cap begin {pool}{stream}", f"cap end {pool}{stream}",
+            f"cap end {pool}{stream}", f"pool release {pool}", f"pool release {pool}", f"pool create {pool}",
+            f"pool custom {pool}", f"pool oom {pool}", f"pool notoom {pool}", "e", f"e {pool}", f"e {pool}",
+            f"pool nosplit {pool}" if self.no_split else "e"]))
+
+    def do_wild_ckpt(self):
+        self.emit(f"{self.rng.choice(['ckpt', 'restore'])} {self.rng.randint(1, self.pool_count)} {self.rng.randint(1, 4)}")
+
+    def do_wild_id(self):
+        """Ids that name nothing, or something for the second time; uses by the block's own stream."""
+        number = self.rng.randint(1, self.next + 3)
+        if all(each[0] != number for each in self.live) and self.rng.random() < 0.7:
+            self.emit(self.rng.choice([f"f {number}", f"r {number} 3", f"r {number}"]))
+        elif self.live:
+            each = self.rng.choice(self.live)
+            self.emit(f"r {each[0]} {each[1]}")
+
     # ---- checkpoints
     def do_ckpt(self):
         pools = [pool for pool, uses in self.uses.items() if uses and pool not in self.dead]
@@ -289,6 +318,9 @@ class Life:
             pool, entries = self.kept[number]
             self.emit(f"restore {pool} {number}")
             self.live = [each for each in self.live if each[4] != pool] + [list(each) for each in entries]
+            if self.several:  # peaks hang on the order of segments, which is that of a table of pointers
+                self.emit("reset_peak")
+                self.emit("reset_acc")
 
     # ---- the whole
     def run(self, events, weights):
@@ -309,6 +341,6 @@ class Life:
             self.emit(line)
 
     def environment(self):
-        return {"PYTORCH_CUDA_ALLOC_CONF": self.conf, "FAKE_TOTAL": str(self.total),
+        return {self.variable: self.conf, "FAKE_TOTAL": str(self.total),
                 **({"FAKE_DEVICES": str(self.devices)} if self.devices > 1 else {}),
                 "FAKE_EVENTS": "manual" if self.manual else "now", "FAKE_PLACE": "bump" if self.bump else "first"}

@@ -337,15 +337,156 @@ def history(life):
     return {**LOOK, "hist": 3, "trace": 5, "snap": 2}
 
 
-@profile()
-def mixed(life):
-    """Everything at once."""
+def mixed_life(life):
     settings_life(life)
     life.streams, life.other = life.rng.choice([[0], [0, 1]]), life.rng.choice([None, 9])
     life.manual = life.rng.random() < 0.5
     life.pool_count = life.rng.randint(1, 3)
     others = {"ext": 1, "total": 0.3, "frac": 0.5, "e": 2, "pool": 4, "r": 5, "used": 8, "s": 3, "hist": 0.3}
     return {**LOOK, **{key: others[key] for key in life.rng.sample(list(others), life.rng.randint(1, 6))}}
+
+
+@profile()
+def mixed(life):
+    """Everything at once."""
+    return mixed_life(life)
+
+
+@profile()
+def wild(life):
+    """Pools and captures in any order. From 2.9 on no block waits: the order of several is that of pointers."""
+    life.streams = life.rng.choice([[0], [0, 1, 2]])
+    life.sizes = Sizes(life.rng, life.rng.choice([USUAL, {"small": 1, "middle": 1}]), life.rng.randint(2, 10), 0.2)
+    life.most, life.pool_count = life.rng.choice([10, 40]), life.rng.randint(1, 3)
+    life.other = 9 if life.release < 209 and life.rng.random() < 0.5 else None
+    if life.release >= 201 and life.rng.random() < 0.3:
+        life.conf = "expandable_segments:True"
+    if life.rng.random() < 0.3:
+        tight(life)
+    life.odd = 0.2
+    return {**LOOK, "churn": 40, "wild": life.rng.choice([2, 10, 30]), "r": 3, "used": 3, "s": 1, "wild_id": 2, "frac": 0.3}
+
+
+@profile(201)
+def wild_checkpoints(life):
+    """The same with checkpoints of pools that have a segment at most."""
+    life.sizes = Sizes(life.rng, {"tiny": 1}, life.rng.randint(2, 10), 0.5)
+    life.most, life.target, life.pool_count, life.no_split = 10, 5, 2, 0.0
+    life.conf = life.rng.choice(["", "", "expandable_segments:True"])
+    return {**LOOK, "burst": 0, "churn": 40, "wild": 8, "wild_ckpt": 8, "pool": 8, "absurd": 0}
+
+
+@profile(201)
+def checkpoints_many(life):
+    """Pools with several segments and streams. Not where creation numbers of blocks are told or decide: they
+    follow the order of a hash table of pointers."""
+    life.sizes = Sizes(life.rng, life.rng.choice([USUAL, {"small": 1, "middle": 1}, BIG]), life.rng.randint(2, 10), 0.3)
+    life.streams = life.rng.choice([[0], [0, 1]])
+    life.most, life.target, life.pool_count, life.no_split = 40, 15, life.rng.randint(1, 2), 0.0
+    life.conf = life.rng.choice(["", "", "expandable_segments:True", "max_split_size_mb:64"])
+    life.several, life.lines = True, []
+    many = 0 if life.release in (211, 212) else 6
+    return {**LOOK, "pool": 10, "ckpt": many, "restore": many, "e": 2, "trace": 0, "conf": 0}
+
+
+@profile(200)
+def history_small(life):
+    """A history that is soon full, whatever else happens."""
+    weights = mixed_life(life)
+    life.ring = life.rng.choice([1, 2, 3, 5, 10, 30])
+    return {**weights, "hist": 1, "trace": 5, "snap": 2}
+
+
+@profile()
+def long(life):
+    """A long life."""
+    weights = mixed_life(life)
+    life.most = 300
+    life.run(life.rng.randint(2000, 6000), weights)
+    return weights
+
+
+@profile()
+def variables(life):
+    """Settings by another variable, which older releases do not obey."""
+    settings_life(life)
+    life.variable = life.rng.choice(["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_ALLOC_CONF"])
+    return {**LOOK, "frac": 0.3, "conf": 0.3}
+
+
+@profile()
+def rising(life):
+    """Addresses that are never used again."""
+    weights = mixed_life(life)
+    life.bump = True
+    return weights
+
+
+@profile()
+def conf_split(life):
+    """max_split_size_mb at run time, mostly with nothing cached; where the library breaks, the model says so."""
+    life.conf = some_settings(life.rng, life.release, [("max_split_size_mb", life.rng.choice(["21", "64", "200"]))], 2)
+    life.sizes = Sizes(life.rng, BIG, life.rng.randint(3, 20), 0.3)
+    tight(life, life.rng.choice([None, 3]))
+    for _ in range(life.rng.randint(1, 4)):
+        life.run(len(life.lines) + life.rng.randint(20, 150), {**LOOK, "ext": 0.5, "frac": 0.3})
+        if life.rng.random() < 0.8:
+            life.policy = "any"
+            for _ in range(len(life.live)):
+                life.free()
+            life.emit("e")
+        life.emit(f"conf {some_settings(life.rng, life.release, (), 4)}".rstrip())
+    return LOOK
+
+
+@profile(201)
+def devices_pools(life):
+    """Several devices with pools, captures and settings that change."""
+    life.start_devices(life.rng.randint(2, 3))
+    weights = pooled(life)
+    life.streams, life.pool_count = life.rng.choice([[0], [0, 1]]), life.rng.randint(1, 3)
+    life.custom = 0.2
+    life.conf = life.rng.choice(["", "", "expandable_segments:True", "garbage_collection_threshold:0.5"])
+    if life.rng.random() < 0.5:
+        tight(life)
+    return {**weights, "dev": 12, "pool": 10, "frac": 0.5, "ext": 0.5, "total": 0.2, "hist": 0.2, "conf": 0.2, "wild_id": 0.5}
+
+
+@profile(213)
+def at_wide(life):
+    """allocateWithAddress among everything else."""
+    weights = mixed_life(life)
+    life.streams = [0]
+    return {**weights, "at": 8, "pool": 3, "conf": 0.2}
+
+
+@profile()
+def collect_wide(life):
+    """Garbage collection with expandable segments, pools and limits that change."""
+    life.conf = some_settings(life.rng, life.release, [("garbage_collection_threshold", f"{life.rng.uniform(0.05, 0.95):.2f}")], 3)
+    life.sizes = Sizes(life.rng, BIG, life.rng.randint(3, 20), 0.2)
+    life.streams = life.rng.choice([[0], [0, 1, 2]])
+    life.other = life.rng.choice([None, 9])
+    tight(life)
+    life.emit(f"frac {life.rng.choice([1.0, 0.95, 0.8, 0.5])}")
+    return {**LOOK, "frac": 1, "pool": 3, "e": 1, "r": 2, "used": 3, "s": 2, "conf": 0.3, "total": 0.3}
+
+
+@profile()
+def gradual(life):
+    """Sizes that grow by steps, as sequence lengths do; all are freed before each step."""
+    life.conf = life.rng.choice(["", "", "roundup_power2_divisions:4", "max_split_size_mb:64",
+                                 "expandable_segments:True" if life.release >= 201 else ""])
+    if life.rng.random() < 0.5:
+        life.total = 8 * GIB
+    base = life.rng.randint(1, 4 * MIB)
+    for step in range(life.rng.randint(5, 40)):
+        for _ in range(life.rng.randint(1, 20)):
+            life.alloc(max(1, base + step * life.rng.choice([512, 4096, 100000, MIB]) * life.rng.randint(1, 3)))
+            if life.rng.random() < 0.3:
+                life.free()
+        life.do_drain()
+    return LOOK
 
 
 def make(name, seed, release, probe=None):
@@ -356,6 +497,8 @@ def make(name, seed, release, probe=None):
     if life.release >= 200 and rng.random() < 0.8:
         life.emit("hist on")
     weights = PROFILES[name][1](life)
+    if life.ring:
+        life.lines = [f"hist on {life.ring}"] + [line for line in life.lines if line != "hist on"]
     if life.release < 200:
         weights = {key: value for key, value in weights.items() if key not in ("trace", "hist")}
     length = rng.choice([rng.randint(10, 60), rng.randint(60, 300), rng.randint(60, 300), rng.randint(300, 1000)])
