@@ -158,7 +158,7 @@ static int find_on_oom(naive *n, naive_request *r, naive_place *out) {
   for (i = 0; !found && !n->error && !n->nomem && i < pools.count; i++) {
     naive_request other = *r;
     other.pool = pools.items[i];
-    other.expandable = n->profile->use_on_oom == UL_ON_OOM_LAST && r->expandable;
+    other.expandable = n->profile->on_oom_expandable && r->expandable;
     found = find_in_pool(n, &other, out);
     if (found)
       *r = other;
@@ -189,6 +189,8 @@ static ul_device_answer grow(naive *n, naive_request *r, naive_place *out) {
     return answer;
   if (!ul_pools_suspended(&n->pools)) {
     ul_naive_flush(n, 0, &n->error);
+    if (r->pool && !ul_pools_find(&n->pools, r->pool)->exists)
+      n->broken = "a request's own pool, which nobody uses, is destroyed while it looks for memory";
     if (n->error || n->broken)
       return UL_DEVICE_REFUSED;
     ul_device_after_flush(&n->device);

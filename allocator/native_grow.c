@@ -109,7 +109,7 @@ static ul_device_answer ask_pools(native *n, native_request *r, uint32_t *block)
   for (i = 0; done && answer == UL_DEVICE_REFUSED && !n->error && i < ids.count; i++) {
     native_request other = *r;
     other.pool = ids.items[i];
-    other.expandable = n->profile->use_on_oom == UL_ON_OOM_LAST && r->expandable;
+    other.expandable = n->profile->on_oom_expandable && r->expandable;
     *block = 0;
     done = find_in_pool(n, &other, block);
     if (done && *block) {
@@ -147,6 +147,8 @@ ul_device_answer ul_native_grow(native *n, native_request *r, uint32_t *block,
   if (!ul_pools_suspended(&n->registry)) {
     if (!ul_native_flush(n, 0, &n->error))
       return UL_DEVICE_NOMEM;
+    if (r->pool && !ul_pools_find(&n->registry, r->pool)->exists)
+      n->broken = "a request's own pool, which nobody uses, is destroyed while it looks for memory";
     if (is_over(n, answer, outcome))
       return answer;
     ul_device_after_flush(&n->device);

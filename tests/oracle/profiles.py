@@ -134,6 +134,19 @@ def captures(life):
     return {**weights, "r": 10, "used": 15, "s": 4}
 
 
+@profile(209)
+def captures_many(life):
+    """The same with several blocks that wait, without a history. Not where numbers of blocks are told or decide."""
+    weights = pooled(life)
+    life.other, life.others = 9, life.rng.choice([(), (8, 9, 10)])
+    life.manual = life.rng.random() < 0.7
+    life.pool_count, life.unordered, life.lines = life.rng.randint(1, 3), True, []
+    if life.rng.random() < 0.3:
+        life.conf = "expandable_segments:True"
+    used = 0 if life.release in (211, 212) else 12
+    return {**weights, "r": used, "used": used, "s": 4, "trace": 0, "snap": 0}
+
+
 @profile(206)
 def pools_own(life):
     """Pools with an allocator of their own, or that serve others, made before they are used."""
@@ -342,7 +355,7 @@ def mixed_life(life):
     life.streams, life.other = life.rng.choice([[0], [0, 1]]), life.rng.choice([None, 9])
     life.manual = life.rng.random() < 0.5
     life.pool_count = life.rng.randint(1, 3)
-    others = {"ext": 1, "total": 0.3, "frac": 0.5, "e": 2, "pool": 4, "r": 5, "used": 8, "s": 3, "hist": 0.3}
+    others = {"conf": 0.3, "wild_id": 0.5, **({"at": 2} if life.release >= 213 else {}), "ext": 1, "total": 0.3, "frac": 0.5, "e": 2, "pool": 4, "r": 5, "used": 8, "s": 3, "hist": 0.3}
     return {**LOOK, **{key: others[key] for key in life.rng.sample(list(others), life.rng.randint(1, 6))}}
 
 
