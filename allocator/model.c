@@ -63,11 +63,12 @@ static ul_status choose_backend(const ul_model_ops **out, const ul_model_options
                                 ul_error *err) {
   const char *name = options->backend ? options->backend : "native";
   const ul_profile *profile;
+  const ul_settings_given given = ul_settings_of(options);
   ul_settings settings;
   int async;
 
   UL_TRY(ul_profile_find(&profile, options->torch, NULL, err));
-  UL_TRY(ul_settings_ask_for_async(&async, options->settings, options->variable, profile, err));
+  UL_TRY(ul_settings_ask_for_async(&async, &given, profile, err));
   if (async && options->backend && strcmp(options->backend, ul_model_async.name) != 0)
     return ul_fail(err, UL_E_SETTING, 0,
                    "the settings ask for cudaMallocAsync, and the backend %s was asked for as well",
@@ -75,7 +76,7 @@ static ul_status choose_backend(const ul_model_ops **out, const ul_model_options
   if (async)
     name = ul_model_async.name;
   else if (strcmp(name, ul_model_async.name) != 0)
-    UL_TRY(ul_settings_parse(&settings, options->settings, options->variable, profile, err));
+    UL_TRY(ul_settings_start(&settings, &given, profile, err));
   return find_backend(out, name, err);
 }
 

@@ -187,6 +187,7 @@ static ul_status naive_apply(void *state, const ul_event *event, const ul_grants
 
 static ul_status naive_create(void **state, const ul_model_options *options, ul_error *err) {
   naive *n = calloc(1, sizeof(*n));
+  const ul_settings_given given = ul_settings_of(options);
   ul_status status;
 
   if (!n)
@@ -196,9 +197,8 @@ static ul_status naive_create(void **state, const ul_model_options *options, ul_
   n->every_call = options->every_call;
   n->property_bytes = options->device_bytes;
   status = ul_profile_find(&n->profile, options->torch, NULL, err);
-  ul_settings_init(&n->settings);
   if (status == UL_OK)
-    status = ul_settings_apply(&n->settings, options->settings, options->variable, n->profile, err);
+    status = ul_settings_start(&n->settings, &given, n->profile, err);
   if (status != UL_OK) {
     ul_naive_destroy(n);
     return status;
@@ -215,8 +215,7 @@ static ul_status naive_create(void **state, const ul_model_options *options, ul_
 
 static ul_status naive_configure(void *state, const char *settings, ul_error *err) {
   naive *n = state;
-  const ul_status status =
-      ul_settings_apply(&n->settings, settings, UL_SETTINGS_CUDA, n->profile, err);
+  const ul_status status = ul_settings_apply(&n->settings, settings, n->profile, err);
 
   ul_naive_count_totals(n); /* some are as the settings are; they changed in spite of an error */
   return status;

@@ -55,12 +55,13 @@ static int numbers_objects(const ul_profile *profile) {
 }
 
 ul_status ul_native_create(void **state, const ul_model_options *options, ul_error *err) {
+  const ul_settings_given given = ul_settings_of(options);
   const ul_profile *profile;
   ul_settings settings;
   native *n;
 
   UL_TRY(ul_profile_find(&profile, options->torch, NULL, err));
-  UL_TRY(ul_settings_parse(&settings, options->settings, options->variable, profile, err));
+  UL_TRY(ul_settings_start(&settings, &given, profile, err));
   n = new_native();
   if (!n)
     return ul_fail_nomem(err, "the allocator model");

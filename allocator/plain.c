@@ -234,6 +234,7 @@ ul_status ul_plain_apply(void *state, const ul_event *event, const ul_grants *gr
 
 ul_status ul_plain_create(ul_plain **out, const ul_model_options *options,
                           const ul_plain_rules *rules, int reads_settings, ul_error *err) {
+  const ul_settings_given given = ul_settings_of(options);
   ul_plain *p = calloc(1, sizeof(*p));
   ul_status status;
 
@@ -249,12 +250,11 @@ ul_status ul_plain_create(ul_plain **out, const ul_model_options *options,
   ul_settings_init(&p->settings);
   status = ul_profile_find(&p->profile, options->torch, NULL, err);
   if (status == UL_OK && reads_settings)
-    status = ul_settings_apply(&p->settings, options->settings, options->variable, p->profile, err);
+    status = ul_settings_start(&p->settings, &given, p->profile, err);
   if (status != UL_OK) {
     ul_plain_destroy(p);
     return status;
   }
-  p->settings.started = 1;
   *out = p;
   return UL_OK;
 }
@@ -298,7 +298,7 @@ ul_status ul_plain_load(void *state, const ul_state *from, ul_error *err) {
 ul_status ul_plain_configure(void *state, const char *settings, ul_error *err) {
   ul_plain *p = state;
 
-  return ul_settings_apply(&p->settings, settings, UL_SETTINGS_CUDA, p->profile, err);
+  return ul_settings_apply(&p->settings, settings, p->profile, err);
 }
 
 const ul_profile *ul_plain_profile(const void *state) {

@@ -57,8 +57,11 @@ static const char *releases_of(const ul_setting *key, char *out, size_t size) {
   return out;
 }
 
+static ul_mistake unknown_to(const ul_settings_reader *r) {
+  return r->reads_cuda ? UL_MISTAKE_UNKNOWN_CUDA_KEY : UL_MISTAKE_UNKNOWN_KEY;
+}
+
 static ul_status unknown_key(const ul_settings_reader *r, const ul_token *token, ul_error *err) {
-  const ul_mistake mistake = r->reads_cuda ? UL_MISTAKE_UNKNOWN_CUDA_KEY : UL_MISTAKE_UNKNOWN_KEY;
   char word[WORD_BYTES], releases[WORD_BYTES];
   const char *near;
   size_t i = 0;
@@ -67,10 +70,10 @@ static ul_status unknown_key(const ul_settings_reader *r, const ul_token *token,
            token->at);
   near = ul_nearest(word, next_key, NULL);
   if (!near)
-    return ul_settings_refuse(r, mistake, token, 0, err, "unknown setting '%s'", word);
+    return ul_settings_refuse(r, unknown_to(r), token, 0, err, "unknown setting '%s'", word);
   while (strcmp(ul_setting_at(i)->name, near) != 0)
     i++;
-  return ul_settings_refuse(r, mistake, token, 0, err, "unknown setting '%s': did you mean %s? %s",
+  return ul_settings_refuse(r, unknown_to(r), token, 0, err, "unknown setting '%s': did you mean %s? %s",
                             word, near, releases_of(ul_setting_at(i), releases, sizeof(releases)));
 }
 
@@ -87,7 +90,7 @@ static ul_status find_key(ul_settings_reader *r, const ul_token *token, size_t *
   r->key = key->name;
   if (r->profile->release >= key->since && (!key->until || r->profile->release <= key->until))
     return UL_OK;
-  return ul_settings_refuse(r, UL_MISTAKE_UNKNOWN_KEY, token, 0, err,
+  return ul_settings_refuse(r, unknown_to(r), token, 0, err,
                             "PyTorch %s does not know the setting %s (%s)", r->profile->name,
                             key->name, releases_of(key, releases, sizeof(releases)));
 }
@@ -219,46 +222,78 @@ static ul_status read_large_segment_first(ul_settings_reader *r, ul_error *err) 
   return UL_OK;
 }
 
-static ul_status read_by_scope(ul_settings_reader *r, ul_settings_variable variable,
-                               ul_error *err) {
-  const char *text = r->at;
-
+static ul_status read_neutral_keys(ul_settings_reader *r, const char *text, ul_error *err) {
+  r->reads_cuda = 0;
+  r->text = r->at = text;
   UL_TRY(read_large_segment_first(r, err));
   if (r->profile->rounding_reset)
     r->settings->max_non_split_rounding_bytes = r->settings->large_segment_bytes;
   r->at = text;
-  UL_TRY(read_keys(r, SCOPE_NEUTRAL, err));
-  r->at = text;
+  return read_keys(r, SCOPE_NEUTRAL, err);
+}
+
+static ul_status read_cuda_keys(ul_settings_reader *r, const char *text, ul_error *err) {
   r->reads_cuda = 1;
-  return variable == UL_SETTINGS_HIP ? UL_OK : read_keys(r, SCOPE_DEVICE, err);
+  r->text = r->at = text;
+  return read_keys(r, SCOPE_DEVICE, err);
 }
 
 /* ---- the start of a process ---- */
 
-/* The back end is chosen before anything else is read, by a reader of its own. Its errors are found
- * again later. */
-static int asks_for_async(const ul_profile *profile, const char *text, const char *stripped) {
-  const char *at = profile->settings_grammar == UL_GRAMMAR_LENIENT ? stripped : text;
+/* Through 2.9 the back end is looked for by a reader of its own, whatever else the text holds. */
+static int item_asks_for_async(const char *text) {
   ul_token key, value;
 
-  if (profile->settings_grammar == UL_GRAMMAR_ITEMS)
-    return 0;
-  if (profile->settings_grammar == UL_GRAMMAR_TOKENS) {
-    while (ul_item_next(&at, &key, &value)) {
-      if (ul_token_is(&key, "backend") && ul_token_is(&value, "cudaMallocAsync"))
-        return 1;
-      if (ul_token_is(&key, "backend") && ul_token_is(&value, "native"))
-        return 0;
-    }
-    return 0;
-  }
-  while (ul_token_next(&at, &key)) {
-    if (!ul_token_is(&key, "backend"))
-      continue;
-    return ul_token_next(&at, &key) && ul_token_next(&at, &value) &&
-           ul_token_is(&value, "cudaMallocAsync");
+  while (ul_item_next(&text, &key, &value)) {
+    if (ul_token_is(&key, "backend") && ul_token_is(&value, "cudaMallocAsync"))
+      return 1;
+    if (ul_token_is(&key, "backend") && ul_token_is(&value, "native"))
+      return 0;
   }
   return 0;
+}
+
+/* From 2.10 on the first backend decides. What ends too early before it is an error when the
+ * library is loaded; keys that nobody knows are none yet. */
+static ul_status key_asks_for_async(ul_settings_reader *r, const char *text, int *out,
+                                    ul_error *err) {
+  char name[WORD_BYTES];
+  ul_token key, value;
+
+  r->text = r->at = text;
+  while (ul_token_next(&r->at, &key)) {
+    snprintf(name, sizeof(name), "%.*s", key.size < WORD_BYTES ? (int)key.size : WORD_BYTES - 1,
+             key.at);
+    r->key = name;
+    if (ul_token_is(&key, "backend")) {
+      UL_TRY(ul_settings_value(r, &value, err));
+      *out = ul_token_is(&value, "cudaMallocAsync");
+      return UL_OK;
+    }
+    UL_TRY(skip_value(r, err));
+    if (*r->at)
+      UL_TRY(ul_settings_separator(r, ',', err));
+  }
+  return UL_OK;
+}
+
+static ul_status find_backend(ul_settings_reader *r, const char *text, int *out, ul_error *err) {
+  ul_status status;
+  char *stripped;
+
+  *out = 0;
+  if (r->profile->settings_grammar == UL_GRAMMAR_ITEMS)
+    return UL_OK;
+  if (r->profile->settings_grammar == UL_GRAMMAR_TOKENS) {
+    *out = item_asks_for_async(text);
+    return UL_OK;
+  }
+  stripped = ul_settings_strip(text, 1);
+  if (!stripped)
+    return ul_fail_nomem(err, "the settings");
+  status = key_asks_for_async(r, stripped, out, err);
+  free(stripped);
+  return status;
 }
 
 static void reset(ul_settings *settings) {
@@ -269,63 +304,94 @@ static void reset(ul_settings *settings) {
   memset(settings->divisions, 0, sizeof(settings->divisions));
 }
 
-ul_status ul_settings_read_all(ul_settings_reader *r, const char *text,
-                               ul_settings_variable variable, ul_error *err) {
-  const int grammar = r->profile->settings_grammar;
-  ul_settings *settings = r->settings;
-  ul_status status;
-  char *stripped;
+/* CUDA's own keys come first when a process starts, and last at run time. */
+static ul_status read_by_scope(ul_settings_reader *r, const char *text, const char *cuda_text,
+                               int starts, ul_error *err) {
+  if (starts)
+    UL_TRY(read_cuda_keys(r, cuda_text, err));
+  UL_TRY(read_neutral_keys(r, text, err));
+  return starts ? UL_OK : read_cuda_keys(r, cuda_text, err);
+}
 
-  if (variable != UL_SETTINGS_CUDA && !r->profile->generic_variables)
-    text = "";
-  stripped = ul_settings_strip(text, grammar == UL_GRAMMAR_LENIENT);
-  if (!stripped)
-    return ul_fail_nomem(err, "the settings");
-  if (!settings->started)
-    settings->async = variable != UL_SETTINGS_HIP && asks_for_async(r->profile, text, stripped);
-  settings->started = 1;
-  reset(settings);
-  r->text = r->at = grammar == UL_GRAMMAR_ITEMS ? text : stripped;
-  if (grammar == UL_GRAMMAR_ITEMS)
-    status = read_items(r, err);
-  else if (grammar == UL_GRAMMAR_TOKENS)
-    status = read_keys(r, SCOPE_ALL, err);
+static ul_status read_stripped(ul_settings_reader *r, const char *text, const char *cuda_text,
+                               int starts, ul_error *err) {
+  const int lenient = r->profile->settings_grammar == UL_GRAMMAR_LENIENT;
+  char *stripped = ul_settings_strip(text, lenient);
+  char *cuda = cuda_text == text ? stripped : ul_settings_strip(cuda_text, lenient);
+  ul_status status;
+
+  r->text = r->at = stripped;
+  if (!stripped || !cuda)
+    status = ul_fail_nomem(err, "the settings");
+  else if (lenient)
+    status = read_by_scope(r, stripped, cuda, starts, err);
   else
-    status = read_by_scope(r, variable, err);
+    status = read_keys(r, SCOPE_ALL, err);
+  if (cuda != stripped)
+    free(cuda);
   free(stripped);
   return status;
 }
 
-ul_status ul_settings_ask_for_async(int *out, const char *text, ul_settings_variable variable,
-                                    const ul_profile *profile, ul_error *err) {
-  const int lenient = profile->settings_grammar == UL_GRAMMAR_LENIENT;
-  char *stripped;
+static ul_status read_texts(ul_settings_reader *r, const char *text, const char *cuda_text,
+                            int starts, ul_error *err) {
+  reset(r->settings);
+  if (r->profile->settings_grammar != UL_GRAMMAR_ITEMS)
+    return read_stripped(r, text, cuda_text, starts, err);
+  r->text = r->at = text;
+  return read_items(r, err);
+}
 
-  *out = 0;
-  if (!text || variable == UL_SETTINGS_HIP ||
-      (variable != UL_SETTINGS_CUDA && !profile->generic_variables))
-    return UL_OK;
-  stripped = ul_settings_strip(text, lenient);
-  if (!stripped)
-    return ul_fail_nomem(err, "the settings");
-  *out = asks_for_async(profile, text, stripped);
-  free(stripped);
+/* What the two readers find in the environment. */
+static const char *neutral_text(const ul_settings_given *given, const ul_profile *profile) {
+  return given->text && (given->variable == UL_SETTINGS_CUDA || profile->generic_variables)
+             ? given->text
+             : "";
+}
+
+static const char *cuda_text(const ul_settings_given *given, const ul_profile *profile) {
+  if (given->variable != UL_SETTINGS_HIP)
+    return neutral_text(given, profile);
+  return given->cuda_text && profile->generic_variables ? given->cuda_text : "";
+}
+
+ul_status ul_settings_read_all(ul_settings_reader *r, const ul_settings_given *given,
+                               ul_error *err) {
+  return read_texts(r, neutral_text(given, r->profile), cuda_text(given, r->profile), 1, err);
+}
+
+ul_status ul_settings_ask_for_async(int *out, const ul_settings_given *given,
+                                    const ul_profile *profile, ul_error *err) {
+  ul_settings settings;
+  ul_settings_reader r = {.profile = profile, .settings = &settings};
+
+  ul_settings_init(&settings);
+  return find_backend(&r, cuda_text(given, profile), out, err);
+}
+
+ul_status ul_settings_start(ul_settings *out, const ul_settings_given *given,
+                            const ul_profile *profile, ul_error *err) {
+  ul_settings started;
+  ul_settings_reader r = {.profile = profile, .settings = &started};
+  int async;
+
+  ul_settings_init(&started);
+  UL_TRY(ul_settings_ask_for_async(&async, given, profile, err));
+  started.async = async != 0;
+  UL_TRY(ul_settings_read_all(&r, given, err));
+  *out = started;
   return UL_OK;
 }
 
-ul_status ul_settings_apply(ul_settings *settings, const char *text, ul_settings_variable variable,
-                            const ul_profile *profile, ul_error *err) {
+ul_status ul_settings_apply(ul_settings *settings, const char *text, const ul_profile *profile,
+                            ul_error *err) {
   ul_settings_reader r = {.profile = profile, .settings = settings};
 
-  return ul_settings_read_all(&r, text ? text : "", variable, err);
+  return read_texts(&r, text ? text : "", text ? text : "", 0, err);
 }
 
-ul_status ul_settings_parse(ul_settings *out, const char *text, ul_settings_variable variable,
-                            const ul_profile *profile, ul_error *err) {
-  ul_settings parsed;
+ul_settings_given ul_settings_of(const ul_model_options *options) {
+  const ul_settings_given given = {options->settings, options->variable, options->cuda_settings};
 
-  ul_settings_init(&parsed);
-  UL_TRY(ul_settings_apply(&parsed, text, variable, profile, err));
-  *out = parsed;
-  return UL_OK;
+  return given;
 }

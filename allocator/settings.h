@@ -26,26 +26,33 @@ typedef struct ul_settings {
   uint8_t throw_on_oom; /* throw_on_cudamalloc_oom */
   uint8_t graph_reuse;  /* graph_capture_record_stream_reuse */
   uint8_t async;        /* backend:cudaMallocAsync */
-  uint8_t started;      /* a string was applied: the backend is chosen */
 } ul_settings;
 
 /* The defaults. */
 void ul_settings_init(ul_settings *settings);
 
-/* What a settings string does to the settings in force, under a release's grammar: some keys go
- * back to their defaults first, the others stay as they are, and on an error what stands before it
- * has been applied. variable is where text comes from at the start of a process; settings made at
- * run time count as UL_SETTINGS_CUDA. text may be NULL or "". */
-ul_status ul_settings_apply(ul_settings *settings, const char *text, ul_settings_variable variable,
-                            const ul_profile *profile, ul_error *err);
+/* What a process finds in its environment. */
+typedef struct ul_settings_given {
+  const char *text; /* NULL: nothing */
+  ul_settings_variable variable;
+  const char *cuda_text; /* of PYTORCH_ALLOC_CONF beside UL_SETTINGS_HIP; NULL: not set */
+} ul_settings_given;
 
-/* Whether a process that starts with text in that variable uses cudaMallocAsync. Then nothing else
- * in text is read, nor are its errors noticed, before settings are made at run time. */
-ul_status ul_settings_ask_for_async(int *out, const char *text, ul_settings_variable variable,
+ul_settings_given ul_settings_of(const ul_model_options *options);
+
+/* Whether a process that starts so uses cudaMallocAsync. Then nothing else is read, nor are errors
+ * behind it noticed, before settings are made at run time. */
+ul_status ul_settings_ask_for_async(int *out, const ul_settings_given *given,
                                     const ul_profile *profile, ul_error *err);
 
-/* The settings of a process that starts with text in that variable. */
-ul_status ul_settings_parse(ul_settings *out, const char *text, ul_settings_variable variable,
+/* The settings of a process that starts so. On an error *out is as it was. */
+ul_status ul_settings_start(ul_settings *out, const ul_settings_given *given,
                             const ul_profile *profile, ul_error *err);
+
+/* What a settings string does at run time to the settings in force, under a release's grammar: some
+ * keys go back to their defaults first, the others stay as they are, and on an error what stands
+ * before it has been applied. text may be NULL or "". */
+ul_status ul_settings_apply(ul_settings *settings, const char *text, const ul_profile *profile,
+                            ul_error *err);
 
 #endif

@@ -57,16 +57,18 @@ static void choose_first(ul_settings_choice *out, const ul_profile *profile,
     return;
   out->variable = (ul_settings_variable)variable;
   out->text = given[variable];
-  if (variable == UL_SETTINGS_HIP)
+  if (variable == UL_SETTINGS_HIP) {
+    out->cuda_text = given[UL_SETTINGS_ANY];
     snprintf(out->warning, sizeof(out->warning),
              "a CUDA build of PyTorch %s reads only settings of no particular device from "
              "PYTORCH_HIP_ALLOC_CONF%s",
              profile->name,
              given[UL_SETTINGS_ANY] ? ", and the others from PYTORCH_ALLOC_CONF" : "");
-  else if (variable == UL_SETTINGS_CUDA && (given[UL_SETTINGS_HIP] || given[UL_SETTINGS_ANY]))
+  } else if (variable == UL_SETTINGS_CUDA && (given[UL_SETTINGS_HIP] || given[UL_SETTINGS_ANY])) {
     snprintf(out->warning, sizeof(out->warning),
              "PyTorch %s obeys PYTORCH_CUDA_ALLOC_CONF and ignores the other variables",
              profile->name);
+  }
 }
 
 ul_status ul_settings_choose(ul_settings_choice *out, const char *torch, const char *cuda,
@@ -88,13 +90,13 @@ ul_status ul_settings_choose(ul_settings_choice *out, const char *torch, const c
 }
 
 /* What the asynchronous backend makes of the other keys: nothing, right or wrong. */
-static void warn_of_async(ul_settings_reader *r, const char *text, ul_settings_variable variable) {
+static void warn_of_async(ul_settings_reader *r, const ul_settings_given *given) {
   ul_settings settings;
   ul_error ignored;
 
-  if (!strchr(text, ','))
+  if (!strchr(given->text, ','))
     return; /* it stands alone */
-  if (ul_settings_parse(&settings, text, variable, r->profile, &ignored) == UL_E_SETTING)
+  if (ul_settings_start(&settings, given, r->profile, &ignored) == UL_E_SETTING)
     ul_settings_warn(r, "backend:cudaMallocAsync reads no other key, nor notices that %.300s",
                      ignored.message);
   else
@@ -106,6 +108,7 @@ ul_status ul_settings_check(const char *text, ul_settings_variable variable, con
   char collected[UL_WARNING_BYTES] = "";
   ul_settings settings;
   ul_settings_reader r = {.settings = &settings, .warning = collected};
+  const ul_settings_given given = {text, variable, NULL};
   int async;
 
   if ((unsigned)variable >= VARIABLE_COUNT)
@@ -113,11 +116,11 @@ ul_status ul_settings_check(const char *text, ul_settings_variable variable, con
                    (unsigned)variable);
   UL_TRY(ul_profile_find(&r.profile, torch, NULL, err));
   ul_settings_init(&settings);
-  UL_TRY(ul_settings_ask_for_async(&async, text, variable, r.profile, err));
+  UL_TRY(ul_settings_ask_for_async(&async, &given, r.profile, err));
   if (async)
-    warn_of_async(&r, text, variable);
+    warn_of_async(&r, &given);
   else
-    UL_TRY(ul_settings_read_all(&r, text ? text : "", variable, err));
+    UL_TRY(ul_settings_read_all(&r, &given, err));
   if (warning && capacity)
     snprintf(warning, capacity, "%s", collected);
   return UL_OK;

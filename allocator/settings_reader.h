@@ -26,9 +26,9 @@ typedef ul_status ul_settings_read(ul_settings_reader *r, ul_error *err);
 /* In the order of ul_setting_at. */
 extern ul_settings_read *const ul_settings_readers[];
 
-/* Applies text to r->settings (ul_settings_apply). */
-ul_status ul_settings_read_all(ul_settings_reader *r, const char *text,
-                               ul_settings_variable variable, ul_error *err);
+/* Applies what is given to r->settings (ul_settings_start). */
+ul_status ul_settings_read_all(ul_settings_reader *r, const ul_settings_given *given,
+                               ul_error *err);
 
 /* The token behind the key and its colon. */
 ul_status ul_settings_value(ul_settings_reader *r, ul_token *out, ul_error *err);

@@ -11,15 +11,15 @@
 
 #define UL_SCRIPT_DEVICE_BYTES (UINT64_C(80) << 30) /* where nothing says otherwise */
 enum { UL_SCRIPT_DEVICES = 64 };                    /* at most */
+enum { UL_SCRIPT_VARIABLES = UL_SETTINGS_ANY + 1 };
 
 typedef struct ul_script_header {
   uint64_t device_bytes;
   uint64_t devices; /* 0: as many as the script names */
   ul_stream_events stream_events;
   ul_address_policy address_policy;
-  ul_settings_variable variable;
-  char *settings;         /* owned; NULL: none */
-  uint64_t settings_line; /* where they stand */
+  char *settings[UL_SCRIPT_VARIABLES]; /* by variable, owned; NULL: not set */
+  uint64_t settings_line[UL_SCRIPT_VARIABLES];
 } ul_script_header;
 
 void ul_script_header_init(ul_script_header *header);

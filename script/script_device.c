@@ -3,6 +3,31 @@
 #include "script/runner.h"
 
 #include "base/error.h"
+#include "ullage/settings.h"
+
+/* What the release obeys of the variables in the head, unless the caller has settings. */
+static ul_status give_settings(const ul_runner *r, ul_model_options *out, ul_error *err) {
+  const ul_script_options *o = r->options;
+  char *const *given = r->header.settings;
+  ul_settings_choice choice;
+
+  out->settings = o->settings;
+  out->variable = o->settings_variable;
+  if (o->settings)
+    return UL_OK;
+  UL_TRY(ul_settings_choose(&choice, o->torch, given[UL_SETTINGS_CUDA], given[UL_SETTINGS_HIP],
+                            given[UL_SETTINGS_ANY], err));
+  out->settings = choice.text;
+  out->variable = choice.variable;
+  out->cuda_settings = choice.cuda_text;
+  return UL_OK;
+}
+
+/* A refusal is about the line where the settings stand. */
+static void blame(ul_runner *r, const ul_model_options *options) {
+  if (!r->options->settings && r->header.settings[options->variable])
+    r->lines.number = r->header.settings_line[options->variable];
+}
 
 static ul_status open_device(ul_runner *r, unsigned device, ul_error *err) {
   const ul_script_options *o = r->options;
@@ -15,8 +40,7 @@ static ul_status open_device(ul_runner *r, unsigned device, ul_error *err) {
     return UL_OK;
   options.backend = o->backend;
   options.torch = o->torch;
-  options.settings = o->settings ? o->settings : h->settings;
-  options.variable = o->settings ? o->settings_variable : h->variable;
+  UL_TRY(give_settings(r, &options, err));
   options.device_bytes = r->device_bytes;
   options.external_bytes = r->external_bytes;
   options.address_policy = o->has_address_policy ? o->address_policy : h->address_policy;
@@ -25,8 +49,8 @@ static ul_status open_device(ul_runner *r, unsigned device, ul_error *err) {
   options.every_call = 1;
   options.checked = o->checked;
   status = ul_model_create(&d->model, &options, err);
-  if (status == UL_E_SETTING && !o->settings && h->settings)
-    r->lines.number = h->settings_line;
+  if (status == UL_E_SETTING)
+    blame(r, &options);
   if (status == UL_OK && r->records_history &&
       ul_script_has(r->release, UL_SCRIPT_FORM_HISTORY_OF_ALL))
     status = ul_model_record_history(d->model, 1, r->history_entries, err);

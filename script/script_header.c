@@ -35,8 +35,12 @@ void ul_script_header_init(ul_script_header *header) {
 }
 
 void ul_script_header_release(ul_script_header *header) {
-  free(header->settings);
-  header->settings = NULL;
+  size_t i;
+
+  for (i = 0; i < UL_SCRIPT_VARIABLES; i++) {
+    free(header->settings[i]);
+    header->settings[i] = NULL;
+  }
 }
 
 static const struct variable *variable_at(const char *text) {
@@ -85,17 +89,16 @@ static ul_status set_settings(ul_script_header *header, const struct variable *v
                               ul_error *err) {
   char *copy;
 
-  if (header->settings)
-    return ul_script_fail(err, lines, UL_E_MALFORMED,
-                          "expected one variable of settings, found %s as well", variable->name);
+  if (header->settings[variable->of])
+    return ul_script_fail(err, lines, UL_E_MALFORMED, "expected %s once, found it again",
+                          variable->name);
   copy = malloc(size + 1);
   if (!copy)
     return ul_fail_nomem(err, "the settings of the script");
   memcpy(copy, value, size);
   copy[size] = '\0';
-  header->settings = copy;
-  header->settings_line = lines->number;
-  header->variable = variable->of;
+  header->settings[variable->of] = copy;
+  header->settings_line[variable->of] = lines->number;
   return UL_OK;
 }
 

@@ -53,6 +53,8 @@ typedef struct ul_model_options {
   uint64_t seed;                 /* of UL_ADDRESS_RANDOM */
   uint64_t refuse_from;  /* failure injection: the driver refuses its calls from this one on, */
   uint64_t refuse_count; /* counted from 1, this many of them; 0: none */
+  const char *cuda_settings; /* of PYTORCH_ALLOC_CONF beside UL_SETTINGS_HIP: CUDA's own keys are
+                                read from there. NULL: not set */
 } ul_model_options;
 
 typedef enum ul_outcome_result {

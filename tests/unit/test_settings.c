@@ -9,9 +9,10 @@
 #include "ullage/models.h"
 
 static ul_status parse(const char *text, const char *torch, ul_settings *out, ul_error *err) {
+  const ul_settings_given given = {text, UL_SETTINGS_CUDA, NULL};
   const ul_profile *profile;
   ul_status status = ul_profile_find(&profile, torch, NULL, err);
-  return status == UL_OK ? ul_settings_parse(out, text, UL_SETTINGS_CUDA, profile, err) : status;
+  return status == UL_OK ? ul_settings_start(out, &given, profile, err) : status;
 }
 
 Test(settings, accepts) {

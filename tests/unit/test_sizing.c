@@ -61,12 +61,12 @@ ParameterizedTestParameters(sizing, worked_values) {
 
 ParameterizedTest(const struct size_case *c, sizing, worked_values) {
   const ul_profile *profile;
+  const ul_settings_given given = {c->settings, UL_SETTINGS_CUDA, NULL};
   ul_settings settings;
   ul_error err = {0};
 
   cr_assert_eq(ul_profile_find(&profile, c->torch, NULL, &err), UL_OK);
-  cr_assert_eq(ul_settings_parse(&settings, c->settings, UL_SETTINGS_CUDA, profile, &err), UL_OK,
-               "%s", err.message);
+  cr_assert_eq(ul_settings_start(&settings, &given, profile, &err), UL_OK, "%s", err.message);
   cr_expect_eq(ul_round_request(c->requested, &settings, profile), c->rounded, "%s on %s: %" PRIu64,
                c->settings, c->torch, c->requested);
   cr_expect_eq(ul_segment_size(c->rounded, &settings), c->segment, "%s on %s: %" PRIu64,
