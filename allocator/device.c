@@ -66,16 +66,25 @@ static uint64_t *next_address(ul_device *device, uint64_t base) {
   return &device->next_address[device->policy == UL_ADDRESS_RISING_APART && base == RANGE_BASE];
 }
 
+/* Addresses end somewhere, also on a device without a capacity. */
+static int ends_in_range(uint64_t address, uint64_t bytes) {
+  return charged(bytes) < UINT64_MAX && address <= UINT64_MAX - charged(bytes);
+}
+
 static ul_device_answer place(ul_device *device, uint64_t base, uint64_t bytes, uint64_t *address) {
   ul_span span = {0, bytes, 0};
 
   if (is_rising(device)) {
     uint64_t *next = next_address(device, base);
+    if (!ends_in_range(*next, bytes))
+      return UL_DEVICE_REFUSED;
     *address = *next;
-    *next += ul_round_up(bytes, UL_MIB * 2);
+    *next += charged(bytes);
     return UL_DEVICE_GRANTED;
   }
   span.address = first_fit(device, base, bytes);
+  if (!ends_in_range(span.address, bytes))
+    return UL_DEVICE_REFUSED;
   if (!ul_spans_insert(&device->spans, span))
     return UL_DEVICE_NOMEM;
   *address = span.address;
@@ -111,11 +120,16 @@ int ul_device_take(ul_device *device, uint64_t address, uint64_t bytes) {
   return ul_spans_insert(&device->spans, span);
 }
 
-static int over_capacity(const ul_device *device, uint64_t bytes) {
-  uint64_t taken = device->used_bytes + device->external_bytes;
+uint64_t ul_device_free_bytes(const ul_device *device) {
+  const uint64_t capacity = device->capacity_bytes, used = device->used_bytes;
 
-  return device->capacity_bytes &&
-         (taken > device->capacity_bytes || bytes > device->capacity_bytes - taken);
+  if (used > capacity || device->external_bytes > capacity - used)
+    return 0;
+  return capacity - used - device->external_bytes;
+}
+
+static int over_capacity(const ul_device *device, uint64_t bytes) {
+  return device->capacity_bytes && bytes > ul_device_free_bytes(device);
 }
 
 /* What the recording says about this request: an answer, or NULL to ask the policy. */

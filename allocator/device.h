@@ -33,6 +33,9 @@ void ul_device_init(ul_device *device, const ul_model_options *options);
 void ul_device_release(ul_device *device);
 int ul_device_copy(ul_device *to, const ul_device *from); /* 0 without memory */
 
+/* What the driver would say is free; 0 on a device without a capacity. */
+uint64_t ul_device_free_bytes(const ul_device *device);
+
 /* cudaMalloc. */
 ul_device_answer ul_device_malloc(ul_device *device, uint64_t bytes, uint64_t *address);
 

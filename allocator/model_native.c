@@ -335,8 +335,7 @@ static uint64_t native_unsplit_limit(const void *state, int is_small, uint64_t r
 
 static ul_status native_configure(void *state, const char *settings, ul_error *err) {
   native *n = state;
-  const ul_status status =
-      ul_settings_apply(&n->settings, settings, n->profile, err);
+  const ul_status status = ul_settings_apply(&n->settings, settings, n->profile, err);
 
   ul_native_settings_changed(n); /* what stands before an error is in force */
   ul_native_recount(n);

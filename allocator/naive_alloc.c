@@ -215,18 +215,12 @@ static uint64_t private_free_bytes(const naive *n) {
   return sum;
 }
 
-static uint64_t device_free(const naive *n) {
-  const uint64_t taken = n->device.used_bytes + n->device.external_bytes;
-
-  return taken < n->device.capacity_bytes ? n->device.capacity_bytes - taken : 0;
-}
-
 static void raise_oom(naive *n, const naive_request *r, ul_outcome *o) {
   ul_oom_facts *f = &n->facts;
 
   o->result = UL_OUTCOME_OOM;
   o->block_bytes = r->rounded;
-  o->device_free_bytes = device_free(n);
+  o->device_free_bytes = ul_device_free_bytes(&n->device);
   o->limit_bytes = n->limit != UINT64_MAX ? n->limit : n->device.capacity_bytes;
   f->requested_bytes = r->bytes;
   f->segment_bytes = r->segment_bytes;

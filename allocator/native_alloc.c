@@ -83,12 +83,6 @@ static uint64_t private_free_bytes(const native *n) {
   return sum;
 }
 
-static uint64_t device_free(const native *n) {
-  const uint64_t taken = n->device.used_bytes + n->device.external_bytes;
-
-  return taken < n->device.capacity_bytes ? n->device.capacity_bytes - taken : 0;
-}
-
 static void note_facts(native *n, const native_request *r, const ul_outcome *outcome) {
   const ul_oom_facts facts = {.requested_bytes = r->bytes,
                               .segment_bytes = r->segment_bytes,
@@ -112,7 +106,7 @@ static void note_facts(native *n, const native_request *r, const ul_outcome *out
 static int raise_oom(native *n, const native_request *r, ul_outcome *outcome) {
   outcome->result = UL_OUTCOME_OOM;
   outcome->block_bytes = r->rounded;
-  outcome->device_free_bytes = device_free(n);
+  outcome->device_free_bytes = ul_device_free_bytes(&n->device);
   outcome->limit_bytes = n->limit_bytes != UINT64_MAX ? n->limit_bytes : n->device.capacity_bytes;
   note_facts(n, r, outcome);
   if (outcome->preempted) {

@@ -232,6 +232,23 @@ ul_status ul_plain_apply(void *state, const ul_event *event, const ul_grants *gr
 
 /* ---- the model ---- */
 
+/* 0 without memory. */
+static int copy_text(const char **out, const char *text) {
+  char *copy = text ? malloc(strlen(text) + 1) : NULL;
+
+  if (copy)
+    memcpy(copy, text, strlen(text) + 1);
+  *out = copy;
+  return copy || !text;
+}
+
+static ul_status keep_given(ul_plain *p, const ul_settings_given *given, ul_error *err) {
+  p->given.variable = given->variable;
+  if (copy_text(&p->given.text, given->text) && copy_text(&p->given.cuda_text, given->cuda_text))
+    return UL_OK;
+  return ul_fail_nomem(err, "the settings");
+}
+
 ul_status ul_plain_create(ul_plain **out, const ul_model_options *options,
                           const ul_plain_rules *rules, int reads_settings, ul_error *err) {
   const ul_settings_given given = ul_settings_of(options);
@@ -251,6 +268,8 @@ ul_status ul_plain_create(ul_plain **out, const ul_model_options *options,
   status = ul_profile_find(&p->profile, options->torch, NULL, err);
   if (status == UL_OK && reads_settings)
     status = ul_settings_start(&p->settings, &given, p->profile, err);
+  else if (status == UL_OK)
+    status = keep_given(p, &given, err);
   if (status != UL_OK) {
     ul_plain_destroy(p);
     return status;
@@ -268,6 +287,8 @@ void ul_plain_destroy(void *state) {
   UL_VEC_RELEASE(&p->calls);
   UL_VEC_RELEASE(&p->shown_segments);
   UL_VEC_RELEASE(&p->shown_blocks);
+  free((char *)p->given.text);
+  free((char *)p->given.cuda_text);
   free(p);
 }
 
@@ -298,7 +319,7 @@ ul_status ul_plain_load(void *state, const ul_state *from, ul_error *err) {
 ul_status ul_plain_configure(void *state, const char *settings, ul_error *err) {
   ul_plain *p = state;
 
-  return ul_settings_apply(&p->settings, settings, p->profile, err);
+  return ul_settings_apply_late(&p->settings, &p->given, settings, p->profile, err);
 }
 
 const ul_profile *ul_plain_profile(const void *state) {
@@ -331,7 +352,9 @@ ul_status ul_plain_clone(void **out, const void *state, ul_error *err) {
   memset(&copy->shown_segments, 0, sizeof(copy->shown_segments));
   memset(&copy->shown_blocks, 0, sizeof(copy->shown_blocks));
   memset(&copy->device.spans, 0, sizeof(copy->device.spans));
-  if (!ul_device_copy(&copy->device, &from->device) ||
+  copy->given.text = copy->given.cuda_text = NULL;
+  if (keep_given(copy, &from->given, err) != UL_OK ||
+      !ul_device_copy(&copy->device, &from->device) ||
       !ul_idmap_copy(&copy->by_handle, &from->by_handle) ||
       !UL_VEC_RESERVE(&copy->live, from->live.count)) {
     ul_plain_destroy(copy);

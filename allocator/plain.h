@@ -40,6 +40,7 @@ struct ul_plain {
   const ul_plain_rules *rules;
   const ul_profile *profile;
   ul_settings settings;
+  ul_settings_given given; /* owned texts; read when settings are first made at run time */
   ul_device device;
   ul_idmap by_handle; /* index into live, plus 1 */
   UL_VEC(ul_plain_allocation) live;
@@ -56,8 +57,8 @@ struct ul_plain {
   int every_call;
 };
 
-/* The model of one device. settings are read only where reads_settings is set; otherwise they are
- * defaults. */
+/* The model of one device. settings are read at once only where reads_settings is set; until they
+ * are, they are defaults. */
 ul_status ul_plain_create(ul_plain **out, const ul_model_options *options,
                           const ul_plain_rules *rules, int reads_settings, ul_error *err);
 

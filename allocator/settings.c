@@ -73,8 +73,9 @@ static ul_status unknown_key(const ul_settings_reader *r, const ul_token *token,
     return ul_settings_refuse(r, unknown_to(r), token, 0, err, "unknown setting '%s'", word);
   while (strcmp(ul_setting_at(i)->name, near) != 0)
     i++;
-  return ul_settings_refuse(r, unknown_to(r), token, 0, err, "unknown setting '%s': did you mean %s? %s",
-                            word, near, releases_of(ul_setting_at(i), releases, sizeof(releases)));
+  return ul_settings_refuse(r, unknown_to(r), token, 0, err,
+                            "unknown setting '%s': did you mean %s? %s", word, near,
+                            releases_of(ul_setting_at(i), releases, sizeof(releases)));
 }
 
 /* The row of a key that this release takes. */
@@ -304,42 +305,33 @@ static void reset(ul_settings *settings) {
   memset(settings->divisions, 0, sizeof(settings->divisions));
 }
 
-/* CUDA's own keys come first when a process starts, and last at run time. */
-static ul_status read_by_scope(ul_settings_reader *r, const char *text, const char *cuda_text,
-                               int starts, ul_error *err) {
-  if (starts)
-    UL_TRY(read_cuda_keys(r, cuda_text, err));
-  UL_TRY(read_neutral_keys(r, text, err));
-  return starts ? UL_OK : read_cuda_keys(r, cuda_text, err);
+typedef ul_status read_part(ul_settings_reader *r, const char *text, ul_error *err);
+
+static ul_status read_all_keys(ul_settings_reader *r, const char *text, ul_error *err) {
+  r->text = r->at = text;
+  return read_keys(r, SCOPE_ALL, err);
 }
 
-static ul_status read_stripped(ul_settings_reader *r, const char *text, const char *cuda_text,
-                               int starts, ul_error *err) {
+static ul_status read_stripped(ul_settings_reader *r, read_part *read, const char *text,
+                               ul_error *err) {
   const int lenient = r->profile->settings_grammar == UL_GRAMMAR_LENIENT;
   char *stripped = ul_settings_strip(text, lenient);
-  char *cuda = cuda_text == text ? stripped : ul_settings_strip(cuda_text, lenient);
-  ul_status status;
+  ul_status status = stripped ? read(r, stripped, err) : ul_fail_nomem(err, "the settings");
 
-  r->text = r->at = stripped;
-  if (!stripped || !cuda)
-    status = ul_fail_nomem(err, "the settings");
-  else if (lenient)
-    status = read_by_scope(r, stripped, cuda, starts, err);
-  else
-    status = read_keys(r, SCOPE_ALL, err);
-  if (cuda != stripped)
-    free(cuda);
   free(stripped);
   return status;
 }
 
-static ul_status read_texts(ul_settings_reader *r, const char *text, const char *cuda_text,
-                            int starts, ul_error *err) {
-  reset(r->settings);
-  if (r->profile->settings_grammar != UL_GRAMMAR_ITEMS)
-    return read_stripped(r, text, cuda_text, starts, err);
+/* The grammars of one reader. */
+static ul_status read_one_text(ul_settings_reader *r, const char *text, ul_error *err) {
+  if (r->profile->settings_grammar == UL_GRAMMAR_TOKENS)
+    return read_stripped(r, read_all_keys, text, err);
   r->text = r->at = text;
   return read_items(r, err);
+}
+
+static int has_two_readers(const ul_settings_reader *r) {
+  return r->profile->settings_grammar == UL_GRAMMAR_LENIENT;
 }
 
 /* What the two readers find in the environment. */
@@ -355,9 +347,13 @@ static const char *cuda_text(const ul_settings_given *given, const ul_profile *p
   return given->cuda_text && profile->generic_variables ? given->cuda_text : "";
 }
 
+/* CUDA's own keys come first when a process starts, and last at run time. */
 ul_status ul_settings_read_all(ul_settings_reader *r, const ul_settings_given *given,
                                ul_error *err) {
-  return read_texts(r, neutral_text(given, r->profile), cuda_text(given, r->profile), 1, err);
+  if (!has_two_readers(r))
+    return read_one_text(r, neutral_text(given, r->profile), err);
+  UL_TRY(read_stripped(r, read_cuda_keys, cuda_text(given, r->profile), err));
+  return read_stripped(r, read_neutral_keys, neutral_text(given, r->profile), err);
 }
 
 ul_status ul_settings_ask_for_async(int *out, const ul_settings_given *given,
@@ -387,7 +383,30 @@ ul_status ul_settings_apply(ul_settings *settings, const char *text, const ul_pr
                             ul_error *err) {
   ul_settings_reader r = {.profile = profile, .settings = settings};
 
-  return read_texts(&r, text ? text : "", text ? text : "", 0, err);
+  reset(settings);
+  if (!has_two_readers(&r))
+    return read_one_text(&r, text ? text : "", err);
+  UL_TRY(read_stripped(&r, read_neutral_keys, text ? text : "", err));
+  return read_stripped(&r, read_cuda_keys, text ? text : "", err);
+}
+
+ul_status ul_settings_apply_late(ul_settings *settings, const ul_settings_given *given,
+                                 const char *text, const ul_profile *profile, ul_error *err) {
+  ul_settings unused;
+  ul_settings_reader first = {.profile = profile, .settings = &unused};
+  ul_settings_reader r = {.profile = profile, .settings = settings};
+
+  ul_settings_init(&unused);
+  unused.async = settings->async;
+  reset(settings);
+  if (!has_two_readers(&r)) {
+    UL_TRY(read_one_text(&first, neutral_text(given, profile), err));
+    return read_one_text(&r, text ? text : "", err);
+  }
+  UL_TRY(read_stripped(&first, read_neutral_keys, neutral_text(given, profile), err));
+  UL_TRY(read_stripped(&r, read_neutral_keys, text ? text : "", err));
+  UL_TRY(read_stripped(&first, read_cuda_keys, cuda_text(given, profile), err));
+  return read_stripped(&r, read_cuda_keys, text ? text : "", err);
 }
 
 ul_settings_given ul_settings_of(const ul_model_options *options) {

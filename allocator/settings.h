@@ -55,4 +55,9 @@ ul_status ul_settings_start(ul_settings *out, const ul_settings_given *given,
 ul_status ul_settings_apply(ul_settings *settings, const char *text, const ul_profile *profile,
                             ul_error *err);
 
+/* The same in a process that has not read what it was given, as one with cudaMallocAsync: that is
+ * read now, reader by reader, each time anew as long as it is an error. */
+ul_status ul_settings_apply_late(ul_settings *settings, const ul_settings_given *given,
+                                 const char *text, const ul_profile *profile, ul_error *err);
+
 #endif

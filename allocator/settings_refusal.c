@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-enum { TEXT_BYTES = 384, WORD_BYTES = 128 };
+enum { TEXT_BYTES = 512, WORD_BYTES = 320 };
 
 static const struct raised {
   ul_mistake mistake;

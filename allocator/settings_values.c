@@ -270,16 +270,14 @@ static ul_status read_divisions(ul_settings_reader *r, ul_error *err) {
   return status;
 }
 
-/* Streams have no class unless the program gives them one, which no recording tells. Between
- * entries this list takes a comma or nothing. */
+/* Streams have no class unless the program gives them one, which no recording tells. Any token
+ * stands for the bracket that begins this list, and between entries it takes a comma or nothing. */
 static ul_status read_reserve_by_class(ul_settings_reader *r, ul_error *err) {
   ul_token name, value;
   uint8_t in_gib;
   double number;
 
   UL_TRY(ul_settings_value(r, &name, err));
-  if (!ul_token_is(&name, "["))
-    return bad_value(r, UL_MISTAKE_NO_LIST, &name, "a list in brackets", err);
   while (entry_begins(r, &name)) {
     UL_TRY(ul_settings_separator(r, ':', err));
     UL_TRY(next_in_list(r, UL_MISTAKE_NO_LIST, &value, err));

@@ -30,7 +30,7 @@ typedef enum ul_status {
   UL_E_UNSUPPORTED = 40,
 } ul_status;
 
-#define UL_ERROR_MESSAGE_BYTES 512
+#define UL_ERROR_MESSAGE_BYTES 1024
 
 typedef struct ul_error {
   ul_status status;

@@ -51,8 +51,8 @@ typedef struct ul_model_options {
   int every_call;                /* list refusals and address space among the driver calls, too */
   int checked;                   /* check every invariant after each event: UL_E_STATE */
   uint64_t seed;                 /* of UL_ADDRESS_RANDOM */
-  uint64_t refuse_from;  /* failure injection: the driver refuses its calls from this one on, */
-  uint64_t refuse_count; /* counted from 1, this many of them; 0: none */
+  uint64_t refuse_from;      /* failure injection: the driver refuses its calls from this one on, */
+  uint64_t refuse_count;     /* counted from 1, this many of them; 0: none */
   const char *cuda_settings; /* of PYTORCH_ALLOC_CONF beside UL_SETTINGS_HIP: CUDA's own keys are
                                 read from there. NULL: not set */
 } ul_model_options;

@@ -30,7 +30,7 @@ typedef struct ul_settings_choice {
   const char *text;               /* the one that is obeyed, as given; NULL: none */
   ul_settings_variable variable;  /* that text was given in */
   char warning[UL_WARNING_BYTES]; /* what a user would not expect, as a sentence; "": nothing */
-  const char *cuda_text;          /* CUDA's own keys are read from here instead; NULL: they are not */
+  const char *cuda_text; /* CUDA's own keys are read from here instead; NULL: they are not */
 } ul_settings_choice;
 
 #ifdef __cplusplus

@@ -146,12 +146,19 @@ Test(backends, async_text_is_cut_off_by_some_releases) {
   ul_model_destroy(model);
 }
 
-/* PyTorch reads nothing else at the start, and whatever it reads later. */
-Test(backends, async_reads_no_other_key) {
-  ul_model *model = create(NULL, "backend:cudaMallocAsync,nonsense:1", 0);
+/* PyTorch reads nothing else at the start, and all of it when settings are made at run time. */
+Test(backends, async_reads_no_other_key_at_the_start) {
+  ul_model *model = create(NULL, "backend:cudaMallocAsync,nonsense:1", 0), *copy;
   ul_model_options o = {.size = sizeof(o), .settings = "nonsense:1,backend:native"};
   ul_error err;
 
+  cr_expect_eq(ul_model_configure(model, "max_split_size_mb:32", &err), UL_E_SETTING);
+  cr_expect(strstr(err.message, "nonsense"), "%s", err.message);
+  cr_assert_eq(ul_model_clone(&copy, model, &err), UL_OK);
+  ul_model_destroy(model);
+  cr_expect_eq(ul_model_configure(copy, "max_split_size_mb:32", &err), UL_E_SETTING);
+  ul_model_destroy(copy);
+  model = create(NULL, "backend:cudaMallocAsync,max_split_size_mb:64", 0);
   cr_expect_eq(ul_model_configure(model, "nonsense:1", &err), UL_E_SETTING);
   cr_expect_eq(ul_model_configure(model, "max_split_size_mb:32", &err), UL_OK);
   cr_expect_eq(ul_model_configure(model, "backend:native", &err), UL_E_SETTING);

@@ -182,11 +182,29 @@ Test(script, takes_the_environment_from_its_head) {
                  "script:1: FAKE_EVENTS: expected now or manual, found 'later'");
   expect_refusal("# env FAKE_PLACE=there\n", UL_E_MALFORMED,
                  "script:1: FAKE_PLACE: expected bump or first, found 'there'");
-  expect_refusal("# env PYTORCH_ALLOC_CONF=\n#env PYTORCH_CUDA_ALLOC_CONF=\n", UL_E_MALFORMED,
-                 "script:2: expected one variable of settings, found PYTORCH_CUDA_ALLOC_CONF as "
-                 "well");
+  expect_refusal("# env PYTORCH_ALLOC_CONF=\n# env PYTORCH_ALLOC_CONF=\n", UL_E_MALFORMED,
+                 "script:2: expected PYTORCH_ALLOC_CONF once, found it again");
   expect_refusal("a 1 1\n# env FAKE_TOTAL=5\n", UL_E_MALFORMED,
                  "script:2: expected every '# env' line before the first event, found one here");
+}
+
+/* As the library of 2.10.0 answers. Keys of no particular device come from the second variable, and
+ * CUDA's own from the third; through 2.9 both are ignored. 2.10.0 takes 0.5 of 64 MiB as its limit.
+ */
+Test(script, several_variables_may_be_set) {
+  ul_script_options options = plain();
+  static const char script[] = "# env FAKE_TOTAL=67108864\n"
+                               "# env PYTORCH_HIP_ALLOC_CONF=roundup_power2_divisions:4\n"
+                               "# env PYTORCH_ALLOC_CONF=per_process_memory_fraction:0.5\n"
+                               "a 1 5200\na 2 33554432\n";
+
+  options.torch = "2.10";
+  cr_assert(eq(int, run_with(script, &options), UL_OK), "%s", err.message);
+  cr_expect(eq(str, answer.text, "D 1 M 0 2097152\nA 1 1 0 6144\nO 2 2\n"));
+  options.torch = "2.9";
+  cr_assert(eq(int, run_with(script, &options), UL_OK), "%s", err.message);
+  cr_expect(eq(str, answer.text,
+               "D 1 M 0 2097152\nA 1 1 0 5632\nD 2 M 200000 33554432\nA 2 2 200000 33554432\n"));
 }
 
 Test(script, options_outdo_the_head) {

@@ -7,6 +7,7 @@
 
 #include "allocator/settings.h"
 #include "ullage/models.h"
+#include "ullage/settings.h"
 
 static ul_status parse(const char *text, const char *torch, ul_settings *out, ul_error *err) {
   const ul_settings_given given = {text, UL_SETTINGS_CUDA, NULL};
@@ -76,7 +77,7 @@ Test(settings, tells_what_pytorch_raises) {
   } rows[] = {
       {"foo:1", "1.13", "Unrecognized CachingAllocator option: foo"},
       {"foo:1", "2.9", "Unrecognized CachingAllocator option: foo"},
-      {"foo:1", "2.10", "Unrecognized key 'foo' in Accelerator allocator config."},
+      {"foo:1", "2.10", "Unrecognized key 'foo' in CUDA allocator config."},
       {"expandable_segments_reserve:[1]", "2.15", "Unrecognized key ']' in CUDA allocator config."},
       {"max_split_size_mb:20", "2.9",
        "CachingAllocator option max_split_size_mb too small, must be > 20"},
@@ -136,6 +137,63 @@ Test(settings, tells_what_pytorch_raises) {
     snprintf(quoted, sizeof(quoted), "; PyTorch %s raises \"%s\"", rows[i].torch, rows[i].raises);
     cr_expect(strstr(err.message, quoted), "'%s' on %s says: %s", rows[i].text, rows[i].torch,
               err.message);
+  }
+}
+
+/* From 2.10 on CUDA's own keys are read first when a process starts, and last at run time; what
+ * ends too early before the backend is known is found before either. */
+Test(settings, reads_cuda_keys_first_at_the_start) {
+  static const struct {
+    const char *text, *at_start, *at_run_time;
+  } rows[] = {
+      {"foo:1", "Unrecognized key 'foo' in CUDA", "Unrecognized key 'foo' in Accelerator"},
+      {"garbage_collection_threshold:2,per_process_memory_fraction:7",
+       "per_process_memory_fraction is invalid", "garbage_collect_threshold is invalid"},
+      {"foo:1,bar", "Index out of bounds", "Unrecognized key 'foo' in Accelerator"},
+      {"foo:[1", "Expected closing bracket", "Unrecognized key 'foo' in Accelerator"},
+      {"backend:native,foo:[1", "Unrecognized key 'foo' in CUDA",
+       "Unrecognized key 'foo' in Accelerator"},
+  };
+  const ul_profile *profile;
+  ul_error err;
+  size_t i;
+
+  cr_assert_eq(ul_profile_find(&profile, "2.15", NULL, &err), UL_OK);
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    ul_settings s;
+    cr_expect_eq(parse(rows[i].text, "2.15", &s, &err), UL_E_SETTING);
+    cr_expect(strstr(err.message, rows[i].at_start), "%s: %s", rows[i].text, err.message);
+    ul_settings_init(&s);
+    cr_expect_eq(ul_settings_apply(&s, rows[i].text, profile, &err), UL_E_SETTING);
+    cr_expect(strstr(err.message, rows[i].at_run_time), "%s: %s", rows[i].text, err.message);
+  }
+}
+
+/* Of several variables: which is obeyed, and for which keys. */
+Test(settings, obeys_the_variables_of_the_release) {
+  static const struct {
+    const char *torch, *cuda, *hip, *any, *obeyed, *cuda_text, *warns;
+  } rows[] = {
+      {"2.9", "a", "b", "c", "a", NULL, "ignores PYTORCH_HIP_ALLOC_CONF and PYTORCH_ALLOC_CONF"},
+      {"2.9", NULL, NULL, "c", NULL, NULL, "ignores PYTORCH_ALLOC_CONF"},
+      {"2.10", NULL, NULL, "c", "c", NULL, ""},
+      {"2.10", "a", NULL, "c", "a", NULL, "ignores the other variables"},
+      {"2.10", NULL, "b", "c", "b", "c", "the others from PYTORCH_ALLOC_CONF"},
+      {"2.10", NULL, "b", NULL, "b", NULL, "only settings of no particular device"},
+      {"2.10", "", "b", NULL, "", NULL, "ignores the other variables"},
+  };
+  ul_settings_choice choice;
+  ul_error err;
+  size_t i;
+
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    cr_assert_eq(
+        ul_settings_choose(&choice, rows[i].torch, rows[i].cuda, rows[i].hip, rows[i].any, &err),
+        UL_OK);
+    cr_expect_eq(choice.text, rows[i].obeyed, "row %zu", i);
+    cr_expect_eq(choice.cuda_text, rows[i].cuda_text, "row %zu", i);
+    cr_expect(rows[i].warns[0] ? strstr(choice.warning, rows[i].warns) != NULL : !choice.warning[0],
+              "row %zu warns: %s", i, choice.warning);
   }
 }
 
