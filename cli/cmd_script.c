@@ -163,6 +163,8 @@ static int run_one(const ul_settings *s, ul_script_options *o, const char *path)
   ul_bar_end(&bar);
   if (status == UL_E_OUTPUT) /* ul_out_finish says what went wrong */
     return 0;
+  if (result.warning[0] && s->verbosity >= 0)
+    ul_say("%s: %s", path, result.warning);
   if (status != UL_OK) {
     ul_say("%s", err.message);
     return ul_status_exit_code(status);

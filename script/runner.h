@@ -36,6 +36,7 @@ typedef struct ul_runner {
   uint64_t device_bytes;   /* of each */
   uint64_t external_bytes; /* others hold on each */
   int opened;              /* every device that the head counts is there */
+  int warned;              /* of the settings in the head */
   int configured;          /* conf changed the settings of all devices */
   int records_history;     /* on all devices, a ring of: */
   uint64_t history_entries;

@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
 #include "script/form.h"
 #include "script/runner.h"
 
 #include "base/error.h"
 #include "ullage/settings.h"
 
+static void add_warning(ul_script_result *result, const char *text) {
+  const size_t used = strlen(result->warning);
+
+  snprintf(result->warning + used, sizeof(result->warning) - used, "%s%s", used ? "; " : "", text);
+}
+
+/* What the release makes of the settings in the head; it is told once, of all devices. */
+static void warn(ul_runner *r, const ul_settings_choice *choice) {
+  char warning[UL_WARNING_BYTES] = "";
+  ul_error refused; /* said when the model is made */
+
+  if (r->warned)
+    return;
+  r->warned = 1;
+  if (choice->warning[0])
+    add_warning(&r->result, choice->warning);
+  if (ul_settings_check(choice->text, choice->variable, r->options->torch, warning, sizeof(warning),
+                        &refused) == UL_OK &&
+      warning[0])
+    add_warning(&r->result, warning);
+}
+
 /* What the release obeys of the variables in the head, unless the caller has settings. */
-static ul_status give_settings(const ul_runner *r, ul_model_options *out, ul_error *err) {
+static ul_status give_settings(ul_runner *r, ul_model_options *out, ul_error *err) {
   const ul_script_options *o = r->options;
   char *const *given = r->header.settings;
   ul_settings_choice choice;
@@ -20,6 +45,7 @@ static ul_status give_settings(const ul_runner *r, ul_model_options *out, ul_err
   out->settings = choice.text;
   out->variable = choice.variable;
   out->cuda_settings = choice.cuda_text;
+  warn(r, &choice);
   return UL_OK;
 }
 

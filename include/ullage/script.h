@@ -17,6 +17,7 @@
 #include "ullage/error.h"
 #include "ullage/model.h"
 #include "ullage/report.h"
+#include "ullage/settings.h"
 #include "ullage/source.h"
 
 /* Parts of the answer, as bits. */
@@ -62,7 +63,9 @@ typedef struct ul_script_result {
   uint64_t rejected;    /* events that make no sense in the state they met; each changed nothing */
   uint64_t broken_line; /* the line at which the real allocator itself would break; 0: none. The
                            run ends there */
-  const char *broken_reason; /* a phrase, static storage */
+  const char *broken_reason;      /* a phrase, static storage */
+  char warning[UL_WARNING_BYTES]; /* what the settings in its head do not do as they look; "":
+                                     nothing */
 } ul_script_result;
 
 #ifdef __cplusplus

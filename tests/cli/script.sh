@@ -134,3 +134,19 @@ expect_schema script here
 run script --output gone bad
 expect_exit 3
 expect_that "nothing is left of a failed output" test ! -e gone
+# Settings of the head: what the release ignores, or does not take as it looks, is said once.
+printf '# env PYTORCH_ALLOC_CONF=max_split_size_mb:64\na 1 5\n' >head
+run script --torch 2.9 head
+expect_exit 0
+expect_err_lines 1
+expect_err 'head: PyTorch 2.9 ignores PYTORCH_ALLOC_CONF: its CUDA allocator obeys PYTORCH_CUDA_ALLOC_CONF only'
+run script --torch 2.10 head
+expect_exit 0
+expect_silent
+run script --quiet --torch 2.9 head
+expect_silent
+printf '# env FAKE_DEVICES=2\n# env PYTORCH_CUDA_ALLOC_CONF=expandable_segments_reserve:much\na 1 5\n' >head
+run script --torch 2.15 head
+expect_exit 0
+expect_err_lines 1
+expect_err "head: expandable_segments_reserve: 'much' is neither a part of the device like 0.5 nor a size like 40G, and is ignored"
