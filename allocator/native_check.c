@@ -7,6 +7,10 @@
 #include "allocator/native_fast.h"
 #include "base/error.h"
 
+/* Every check looks this part of the free blocks up in their sets, another one after every event.
+ * All of the entries are seen each time. */
+enum { LOOKED_UP = 8 };
+
 /* Sums found by walking. */
 struct found {
   ul_totals totals;
@@ -55,29 +59,67 @@ static void count_block(const native *n, const native_segment *segment, const na
   }
 }
 
+/* The set finds the block when asked for its size. */
+static int is_found(const native *n, uint32_t block) {
+  const native_block *b = &n->blocks.items[block];
+  ul_free_set *set = &n->lanes.items[b->lane].free;
+  ul_free_at where;
+  ul_free_entry e = ul_free_set_lower_bound(set, b->bytes, &where);
+
+  while (e.block && e.bytes == b->bytes && e.block != block)
+    e = ul_free_set_next(set, &where);
+  return e.block == block && e.tie == b->tie;
+}
+
+/* Whether a chain of blocks leads here. */
+static int is_chained(const native *n, uint32_t block) {
+  const native_block *b = &n->blocks.items[block];
+  const native_segment *segment = &n->segments.items[b->segment];
+
+  return segment->alive &&
+         (b->prev ? n->blocks.items[b->prev].next : segment->first_block) == block;
+}
+
+/* Every entry of a set is a block that belongs there, as it is now, and they stand in order: sets
+ * with as many entries as there are such blocks then hold them all. */
+static ul_status check_set(const native *n, uint32_t lane, int unmapped, ul_error *err) {
+  ul_free_set *set = unmapped ? &n->lanes.items[lane].unmapped : &n->lanes.items[lane].free;
+  ul_free_entry last = {0}, e;
+  ul_free_at at;
+  uint64_t count = 0;
+
+  for (e = ul_free_set_first(set, &at); e.block; last = e, e = ul_free_set_next(set, &at)) {
+    const native_block *b = &n->blocks.items[e.block];
+    const uint64_t bytes = unmapped ? e.bytes : b->bytes; /* one for all unmapped ones */
+    const uint64_t tie = unmapped ? b->address : b->tie;
+    if (e.bytes != bytes || e.tie != tie || b->lane != lane || !is_chained(n, e.block) ||
+        (unmapped ? !(b->flags & BLOCK_UNMAPPED) : !ul_native_is_free(b)))
+      return broken(err, "entries of sets are free blocks", e.tie, b->address);
+    if (last.block && (last.bytes > e.bytes || (last.bytes == e.bytes && last.tie >= e.tie)))
+      return broken(err, "entries of sets stand in order", last.bytes, e.bytes);
+    count++;
+  }
+  return count == set->count ? UL_OK : broken(err, "sets know their size", count, set->count);
+}
+
 static ul_status check_chain(const native *n, uint32_t index, struct found *f, ul_error *err) {
   const native_segment *segment = &n->segments.items[index];
-  native_lane *lane = &n->lanes.items[segment->lane];
   uint64_t at = segment->address;
   uint32_t block, last = 0;
 
   for (block = segment->first_block; block; last = block, block = n->blocks.items[block].next) {
     const native_block *b = &n->blocks.items[block];
     const native_block *before = &n->blocks.items[last];
-    if (b->address != at || b->prev != last || b->segment != index)
+    if (b->address != at || b->prev != last || b->segment != index || b->lane != segment->lane)
       return broken(err, "blocks tile their segment", at, b->address);
     if (last && ul_native_is_free(b) && ul_native_is_free(before))
       return broken(err, "free neighbours are merged", 0, b->address);
     if (last && (b->flags & BLOCK_UNMAPPED) && (before->flags & BLOCK_UNMAPPED))
       return broken(err, "unmapped neighbours are merged", 0, b->address);
-    if (ul_native_is_free(b)) {
-      ul_free_at where;
-      ul_free_entry e = ul_free_set_lower_bound(&lane->free, b->bytes, &where);
-      while (e.block && e.bytes == b->bytes && e.block != block)
-        e = ul_free_set_next(&lane->free, &where);
-      if (e.block != block || e.tie != b->tie)
-        return broken(err, "free blocks are in their set", b->address, 0);
-    }
+    if (b->flags & BLOCK_ALLOCATED && b->handle && n->block_of.items[b->handle] != block)
+      return broken(err, "handles lead to their blocks", block, n->block_of.items[b->handle]);
+    if (ul_native_is_free(b) && (block + n->events) % LOOKED_UP == 0 && !is_found(n, block))
+      return broken(err, "free blocks are found in their set", b->address, 0);
     count_block(n, segment, b, f);
     at += b->bytes;
   }
@@ -130,6 +172,8 @@ ul_status ul_native_check(const void *state, ul_error *err) {
       UL_TRY(check_chain(n, (uint32_t)i, &f, err));
   }
   for (i = 1; i < n->lanes.count; i++) {
+    UL_TRY(check_set(n, (uint32_t)i, 0, err));
+    UL_TRY(check_set(n, (uint32_t)i, 1, err));
     in_sets += n->lanes.items[i].free.count;
     in_unmapped += n->lanes.items[i].unmapped.count;
   }
