@@ -143,11 +143,11 @@ static life_step about(life *l, uint8_t kind) {
 /* ---- private pools ---- */
 
 static int is_routed(const life *l) {
-  int i, sum = 0;
+  int i, any = 0;
 
   for (i = 1; i < LIFE_POOLS_KNOWN; i++)
-    sum += l->begun[i];
-  return sum;
+    any |= l->begun[i];
+  return any;
 }
 
 static life_step pool_step(life *l) {
