@@ -3,7 +3,9 @@
 
 What the real library leaves to the order of a hash table keyed by heap addresses is not asked for:
 from 2.9 on at most one block at a time waits for the end of a routing, or nothing is looked at that
-the order decides."""
+the order decides. From 2.4 on, what a stream was noted for during a routing sticks to the block's
+object, and to its place on the heap when it is gone: such blocks are freed during a routing only,
+which ends it."""
 from alloc_conf import some_settings
 
 MIB = 1 << 20
@@ -60,6 +62,7 @@ class Life:
         self.others = ()  # more streams that use blocks; none: self.other alone
         self.no_split = 0.3
         self.custom = 0.0  # of pools created: with an allocator of their own
+        self.noted = set()  # ids used by other streams during a routing
         self.unordered = False  # several blocks at once wait for the end of a routing, in any release
         self.several = False  # segments of each kind in pools that are brought back
         self.kept = {}  # checkpoints: number: (pool, live entries of that pool)
@@ -84,6 +87,8 @@ class Life:
             index = {"last": len(self.live) - 1, "first": 0}.get(self.policy, self.rng.randrange(len(self.live)))
             if self.rng.random() < 0.2:
                 index = self.rng.randrange(len(self.live))
+        if self.live[index][0] in self.noted and not self.routes:
+            return
         if self.live[index][2] and self.routes:
             if self.waiting and self.release >= 209 and not self.unordered:
                 return
@@ -126,6 +131,10 @@ class Life:
             return self.rng.choice(self.others)
         return self.other + self.device  # devices share no streams
 
+    def note(self, number):
+        if self.routes and self.release >= 204:
+            self.noted.add(number)
+
     def do_r(self):
         if self.live and self.other is not None:
             index = self.rng.randrange(len(self.live))
@@ -133,6 +142,7 @@ class Life:
             other = self.another()
             self.emit(f"r {each[0]} {other}")
             each[2] = each[2] or each[1] != other
+            self.note(each[0])
 
     def do_used(self):
         """A request that another stream uses, too, and its free."""
@@ -141,6 +151,7 @@ class Life:
             for _ in range(self.rng.choice([1, 1, 2, 4]) if self.others else 1):
                 self.emit(f"r {self.live[-1][0]} {self.another()}")
             self.live[-1][2] = True
+            self.note(self.live[-1][0])
             if self.rng.random() < 0.7:
                 self.free(len(self.live) - 1)
 

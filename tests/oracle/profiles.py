@@ -367,11 +367,11 @@ def mixed(life):
 
 @profile()
 def wild(life):
-    """Pools and captures in any order. From 2.9 on no block waits: the order of several is that of pointers."""
+    """Pools and captures in any order. From 2.4 on no block waits: see life.py."""
     life.streams = life.rng.choice([[0], [0, 1, 2]])
     life.sizes = Sizes(life.rng, life.rng.choice([USUAL, {"small": 1, "middle": 1}]), life.rng.randint(2, 10), 0.2)
     life.most, life.pool_count = life.rng.choice([10, 40]), life.rng.randint(1, 3)
-    life.other = 9 if life.release < 209 and life.rng.random() < 0.5 else None
+    life.other = 9 if life.release < 204 and life.rng.random() < 0.5 else None
     if life.release >= 201 and life.rng.random() < 0.3:
         life.conf = "expandable_segments:True"
     if life.rng.random() < 0.3:
