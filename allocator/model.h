@@ -91,6 +91,8 @@ typedef struct ul_rule_relevance {
   int expandable; /* the option is on, or expandable memory is there */
   int private_pools;
   int divisions;
+  int max_split;
+  int collection;
 } ul_rule_relevance;
 
 enum { UL_RELEASE_NAME_BYTES = 8, UL_RULE_SET_RELEASES = 32 };
@@ -101,10 +103,11 @@ typedef struct ul_rule_set {
   const char *releases[UL_RULE_SET_RELEASES]; /* static storage */
 } ul_rule_set;
 
-/* Groups the releases oldest ... newest (major * 100 + minor; newest 0: no bound) into rule sets,
- * those of the oldest releases first. Returns how many there are, at most capacity. */
-size_t ul_rule_sets(uint16_t oldest, uint16_t newest, const ul_rule_relevance *relevance,
-                    ul_rule_set *out, size_t capacity);
+/* Groups the releases oldest ... newest (major * 100 + minor; newest 0: no bound) that take the
+ * settings into rule sets, those of the oldest releases first. Returns how many there are, at most
+ * capacity. */
+size_t ul_rule_sets(uint16_t oldest, uint16_t newest, const char *settings,
+                    const ul_rule_relevance *relevance, ul_rule_set *out, size_t capacity);
 
 /* The modelled release that stands for torch ("2.9.1+cu128" -> "2.9"); *nearest is 1 if it is not
  * that very release. */

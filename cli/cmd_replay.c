@@ -173,6 +173,18 @@ static int answer(const ul_settings *s, const ul_replay *replay) {
   return code;
 }
 
+/* --torch asks for what the proof has told already: said, since nothing else shows it. */
+static void say_alike(const ul_settings *s, const ul_replay *replay) {
+  size_t i, count = ul_replay_device_count(replay);
+
+  for (i = 0; s->torch && s->verbosity >= 0 && i < count; i++) {
+    const ul_device_result *d = ul_replay_device(replay, i);
+    if (!d->has_what_if)
+      ul_say("device %u: PyTorch %s has the rules of the proof, so there is no what-if",
+             (unsigned)d->device, s->torch);
+  }
+}
+
 /* Writes what belongs between the reports of several traces. */
 static void separate(const ul_settings *s, ul_out *out, const char *path, int first) {
   if (s->operand_count < 2)
@@ -226,6 +238,7 @@ static int replay_one(const ul_settings *s, const ul_conf *conf, ul_out *out, co
   if (status == UL_OK) {
     separate(s, out, path, !*written);
     *written = 1;
+    say_alike(s, replay);
     code = report(s, out, replay, path);
     if (!code)
       code = answer(s, replay);

@@ -81,12 +81,57 @@ static void add_divisions(struct text *text, const ul_heap *heap, ul_value setti
         division > UINT32_MAX)
       division = 0;
     any |= division != 0;
-    used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s:%" PRIu64, i ? "," : "", key,
-                             division);
+    /* Intervals that are not named have 0, but the first named one stands for those below it; a
+     * list with 0 is an error in releases that cannot have one there. */
+    if (division || !i)
+      used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s:%" PRIu64,
+                               used > 1 ? "," : "", key, division);
   }
   snprintf(list + used, sizeof(list) - used, "]");
   if (any)
     add(text, "roundup_power2_divisions", list);
+}
+
+/* ---- keys that no resolved field tells ---- */
+
+/* The whole number that the last "KEY:" of the text has, white space passed over; 0: none. */
+static uint64_t recorded_number(const char *text, const char *key) {
+  const char *at = text;
+  uint64_t found = 0;
+  char *end;
+
+  while ((at = strstr(at, key)) != NULL) {
+    const int begins = at == text || strchr(", \t", at[-1]) != NULL;
+    at += strlen(key);
+    at += strspn(at, " \t");
+    if (!begins || *at != ':')
+      continue;
+    at++;
+    at += strspn(at, " \t");
+    if (*at >= '0' && *at <= '9')
+      found = strtoull(at, &end, 10);
+  }
+  return found;
+}
+
+static void add_number(struct text *text, const char *key, uint64_t value) {
+  char number[32];
+
+  snprintf(number, sizeof(number), "%" PRIu64, value);
+  add(text, key, number);
+}
+
+/* The string may be one that was refused, so its values are taken only where some release would. */
+static void add_unresolved(struct text *text, const char *recorded) {
+  enum { USUAL_MB = 20, LEAST_MB = 11, MOST_MB = 1 << 24 };
+  const uint64_t large = recorded_number(recorded, "large_segment_size_mb");
+  const uint64_t rounding = recorded_number(recorded, "max_non_split_rounding_mb");
+  const int has_large = large >= LEAST_MB && large <= MOST_MB && large != USUAL_MB;
+
+  if (has_large)
+    add_number(text, "large_segment_size_mb", large);
+  if (rounding >= (has_large ? large : USUAL_MB) && rounding <= MOST_MB && rounding != USUAL_MB)
+    add_number(text, "max_non_split_rounding_mb", rounding);
 }
 
 ul_status ul_layout_settings(ul_layout *layout, ul_snapshot *snapshot, ul_value settings,
@@ -121,6 +166,8 @@ ul_status ul_layout_settings(ul_layout *layout, ul_snapshot *snapshot, ul_value 
   add_max_split(&text, heap, settings);
   add_threshold(&text, heap, settings);
   add_divisions(&text, heap, settings);
+  if (source->info.settings_recorded && !(layout->top & (UL_TOP_NPU | UL_TOP_XPU)))
+    add_unresolved(&text, source->info.settings_recorded);
   source->info.settings = ul_source_keep(source, text.bytes);
   return source->info.settings ? UL_OK : ul_fail_nomem(err, "settings");
 }

@@ -4,14 +4,32 @@
 
 #include "base/error.h"
 #include "replay/device_state.h"
+#include "ullage/settings.h"
 
 enum { RULE_SETS = 16, ROUNDS_PER_BLOCK = 4, MOST_EVENTS = 20000000 };
+
+static int has_setting(const ul_device_replay *d, const char *text) {
+  return strstr(d->settings, text) != NULL;
+}
+
+static ul_status no_release_takes(const ul_device_replay *d) {
+  ul_error why;
+
+  if (ul_settings_check(d->settings, UL_SETTINGS_CUDA, NULL, NULL, 0, &why) == UL_OK)
+    return ul_fail(d->err, UL_E_MALFORMED, 0, "no release that writes such a file takes '%s'",
+                   d->settings);
+  return ul_fail(d->err, UL_E_MALFORMED, 0, "the recorded settings: %s", why.message);
+}
 
 static size_t candidate_sets(ul_device_replay *d, ul_rule_set *sets, ul_status *status) {
   const ul_source_info *info = ul_source_get_info(d->source);
   const ul_rule_relevance relevance = {
-      d->history->any_expandable || strstr(d->settings, "expandable_segments:True") != NULL,
-      d->history->any_private_pools, strstr(d->settings, "roundup_power2_divisions") != NULL};
+      .expandable = d->history->any_expandable || has_setting(d, "expandable_segments:True"),
+      .private_pools = d->history->any_private_pools,
+      .divisions = has_setting(d, "roundup_power2_divisions"),
+      .max_split = has_setting(d, "max_split_size_mb"),
+      .collection = has_setting(d, "garbage_collection_threshold"),
+  };
   size_t count;
 
   *status = UL_OK;
@@ -20,9 +38,12 @@ static size_t candidate_sets(ul_device_replay *d, ul_rule_set *sets, ul_status *
     *status = ul_release_name(&sets[0].releases[0], d->options->torch, NULL, d->err);
     return 1;
   }
-  count = ul_rule_sets(info->releases.oldest, info->releases.newest, &relevance, sets, RULE_SETS);
+  count = ul_rule_sets(info->releases.oldest, info->releases.newest, d->settings, &relevance, sets,
+                       RULE_SETS);
   if (!count) /* keys of a release before the oldest profile: its rules are the nearest */
-    count = ul_rule_sets(0, 0, &relevance, sets, 1);
+    count = ul_rule_sets(0, 0, d->settings, &relevance, sets, 1);
+  if (!count)
+    *status = no_release_takes(d);
   return count;
 }
 

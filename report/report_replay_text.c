@@ -53,12 +53,14 @@ static void model_text(ul_text *text, const ul_device_result *device) {
   if (device->why && device->why[0])
     ul_line_add(&line, ": %s", device->why);
   for (i = 0; i < device->alike_count; i++)
-    ul_line_add(&line, "%s%s", i ? ", " : "; alike: ", device->alike[i]);
+    ul_line_add(&line, "%s%s", i ? ", " : "; ", device->alike[i]);
+  if (device->alike_count)
+    ul_line_add(&line, " alike");
   for (i = 0; i < device->refuted_count && i < shown; i++)
-    ul_line_add(&line, "%s%s (entry %" PRIu64 ")",
-                i ? ", " : "; refuted: ", device->refuted[i].torch, device->refuted[i].event);
+    ul_line_add(&line, "; %s refuted at entry %" PRIu64, device->refuted[i].torch,
+                device->refuted[i].event);
   if (i < device->refuted_count)
-    ul_line_add(&line, " and %zu more", device->refuted_count - i);
+    ul_line_add(&line, "; %zu more refuted", device->refuted_count - i);
   ul_text_heading(text, "Model", line.text);
 }
 
