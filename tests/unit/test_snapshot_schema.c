@@ -471,8 +471,13 @@ Test(snapshot_schema, settings_as_the_allocator_resolved_them) {
        "graph_capture_record_stream_reuse:True"},
       {",'roundup_power2_divisions': {'1': 0, '2': 0}", ""},
       {",'roundup_power2_divisions': {'1': 8, '32768': 4}",
-       "roundup_power2_divisions:[1:8,2:0,4:0,8:0,16:0,32:0,64:0,128:0,256:0,512:0,1024:0,2048:0,"
-       "4096:0,8192:0,16384:0,32768:4]"},
+       "roundup_power2_divisions:[1:8,32768:4]"},
+      {",'PYTORCH_CUDA_ALLOC_CONF': 'a:1, "
+       "large_segment_size_mb : 40,max_non_split_rounding_mb:50'",
+       "large_segment_size_mb:40,max_non_split_rounding_mb:50"},
+      {",'PYTORCH_CUDA_ALLOC_CONF': 'large_segment_size_mb:40,max_non_split_rounding_mb:30'",
+       "large_segment_size_mb:40"},
+      {",'PYTORCH_CUDA_ALLOC_CONF': 'my_large_segment_size_mb:40,large_segment_size_mb'", ""},
       {",'garbage_collection_threshold': 'x', 'max_split_size': []", ""},
   };
   char text[2048];
