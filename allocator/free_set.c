@@ -27,89 +27,8 @@ int ul_free_set_make_units(ul_free_set *set) {
 
 /* ---- the directory ---- */
 
-/* Index of the first leaf whose last size is not below bytes. */
-static size_t find_leaf(const ul_free_set *set, uint64_t bytes) {
-  const uint64_t *base = set->tops;
-  size_t length = set->leaf_count;
-
-  while (length > 1) {
-    const size_t half = length / 2;
-    base += half & -(size_t)(base[half - 1] < bytes); /* not a branch: sizes have no pattern */
-    length -= half;
-  }
-  return (size_t)(base - set->tops) + (length && *base < bytes);
-}
-
-/* Position of the first size that is not below bytes. Sizes past the last are the largest number,
- * so that six steps without a decision find it. */
-static uint32_t find_position(const ul_free_leaf *leaf, uint64_t bytes) {
-  const uint64_t *base = leaf->sizes;
-  size_t half;
-
-  for (half = UL_FREE_LEAF / 2; half; half /= 2)
-    base += half & -(size_t)(base[half - 1] < bytes);
-  return (uint32_t)(base - leaf->sizes) + (*base < bytes);
-}
-
-static void set_ref(ul_class_ref *ref, ul_free_leaf *leaf, uint32_t position) {
-  ref->leaf = leaf;
-  ref->position = position;
-  ref->class = &leaf->classes[leaf->places[position]];
-}
-
-static void remember(ul_free_set *set, uint64_t bytes, const ul_class_ref *ref) {
-  ul_free_cached *row = ul_free_cached_row(set, bytes);
-
-  row->bytes = bytes;
-  row->leaf = ref->leaf;
-  row->position = ref->position;
-  row->generation = ref->leaf->generation;
-}
-
-int ul_free_set_find_size(ul_free_set *set, uint64_t bytes, ul_class_ref *ref) {
-  size_t leaf;
-  uint32_t position;
-
-  if (!set->leaf_count)
-    return 0;
-  leaf = find_leaf(set, bytes);
-  if (leaf == set->leaf_count)
-    return 0;
-  position = find_position(set->leaves[leaf], bytes);
-  if (set->leaves[leaf]->sizes[position] != bytes)
-    return 0;
-  set_ref(ref, set->leaves[leaf], position);
-  remember(set, bytes, ref);
-  return 1;
-}
-
-/* The first size with blocks from position `from` of leaf `leaf` on. */
-static int used_from(const ul_free_set *set, size_t leaf, uint32_t from, ul_class_ref *ref) {
-  uint64_t bits = 0;
-  size_t word;
-
-  if (leaf < set->leaf_count && from < UL_FREE_LEAF)
-    bits = set->leaves[leaf]->occupied >> from << from;
-  if (!bits) {
-    leaf++;
-    for (word = leaf / 64; word * 64 < set->leaf_count; word++) {
-      bits = set->occupied[word];
-      if (word == leaf / 64)
-        bits = bits >> leaf % 64 << leaf % 64;
-      if (bits)
-        break;
-    }
-    if (!bits)
-      return 0;
-    leaf = word * 64 + (size_t)__builtin_ctzll(bits);
-    bits = set->leaves[leaf]->occupied;
-  }
-  set_ref(ref, set->leaves[leaf], (uint32_t)__builtin_ctzll(bits));
-  return 1;
-}
-
 /* The last size with blocks before position `before` of leaf `leaf`. */
-static int used_before(const ul_free_set *set, size_t leaf, uint32_t before, ul_class_ref *ref) {
+static ul_class_ref used_before(const ul_free_set *set, size_t leaf, uint32_t before) {
   uint64_t bits = set->leaves[leaf]->occupied;
   size_t word;
 
@@ -124,23 +43,11 @@ static int used_before(const ul_free_set *set, size_t leaf, uint32_t before, ul_
         break;
     }
     if (!bits)
-      return 0;
+      return ul_free_no_class;
     leaf = word * 64 + 63 - (size_t)__builtin_clzll(bits);
     bits = set->leaves[leaf]->occupied;
   }
-  set_ref(ref, set->leaves[leaf], 63u - (uint32_t)__builtin_clzll(bits));
-  return 1;
-}
-
-int ul_free_set_fit_size(ul_free_set *set, uint64_t bytes, ul_class_ref *ref) {
-  size_t leaf;
-
-  if (!set->leaf_count)
-    return 0;
-  leaf = find_leaf(set, bytes);
-  if (leaf == set->leaf_count)
-    return 0;
-  return used_from(set, leaf, find_position(set->leaves[leaf], bytes), ref);
+  return ul_free_ref_to(set->leaves[leaf], 63u - (uint32_t)__builtin_clzll(bits));
 }
 
 static void mark_leaf(ul_free_set *set, size_t leaf) {
@@ -162,20 +69,22 @@ static void renumber(ul_free_set *set, size_t from) {
   }
 }
 
-/* Room for one more leaf in all three arrays. */
+/* Room for one more leaf in all three arrays, and for a group of tops past the last one. */
 static int grow_root(ul_free_set *set) {
   const size_t capacity = set->leaf_capacity ? set->leaf_capacity * 2 : 64;
   ul_free_leaf **leaves;
   uint64_t *tops, *occupied;
 
-  if (set->leaf_count < set->leaf_capacity)
+  if (set->leaf_count + UL_FREE_GROUP < set->leaf_capacity)
     return 1;
   leaves = realloc(set->leaves, capacity * sizeof(ul_free_leaf *));
   if (leaves)
     set->leaves = leaves;
   tops = realloc(set->tops, capacity * sizeof(*tops));
-  if (tops)
+  if (tops) {
     set->tops = tops;
+    memset(&tops[set->leaf_count], 0x7f, (capacity - set->leaf_count) * sizeof(*tops));
+  }
   occupied = realloc(set->occupied, capacity / 64 * sizeof(*occupied));
   if (occupied) {
     set->occupied = occupied;
@@ -196,11 +105,18 @@ static ul_free_leaf *insert_leaf(ul_free_set *set, size_t at) {
   leaf = calloc(1, sizeof(*leaf));
   if (!leaf)
     return NULL;
-  memset(leaf->sizes, 0xff, sizeof(leaf->sizes));
+  memset(leaf->sizes, 0x7f, sizeof(leaf->sizes));
+  memset(leaf->tops, 0x7f, sizeof(leaf->tops));
   memmove(&set->leaves[at + 1], &set->leaves[at], (set->leaf_count - at) * sizeof(ul_free_leaf *));
   set->leaves[at] = leaf;
   set->leaf_count++;
   return leaf;
+}
+
+/* After sizes moved, from group `from` on. */
+static void renew_tops(ul_free_leaf *leaf, uint32_t from) {
+  for (; from < UL_FREE_LEAF / UL_FREE_GROUP; from++)
+    leaf->tops[from] = leaf->sizes[from * UL_FREE_GROUP + UL_FREE_GROUP - 1];
 }
 
 /* Keeps the sizes of a leaf whose bit is set in kept; classes stay where they are. */
@@ -221,7 +137,8 @@ static void keep_sizes(ul_free_leaf *leaf, uint64_t kept) {
   /* The list of places names each one once: the kept sizes' first, then those for new sizes. */
   memcpy(&leaf->places[count], dropped, dropped_count);
   for (i = count; i < leaf->count; i++)
-    leaf->sizes[i] = UINT64_MAX;
+    leaf->sizes[i] = UL_FREE_NO_SIZE;
+  renew_tops(leaf, 0);
   leaf->count = count;
   leaf->occupied = occupied;
   leaf->generation++;
@@ -241,6 +158,7 @@ static int split_leaf(ul_free_set *set, size_t at) {
     right->classes[right->count++] = *from;
     memset(from, 0, sizeof(*from));
   }
+  renew_tops(right, 0);
   right->place_count = right->count;
   right->occupied = left->occupied >> UL_FREE_LEAF / 2;
   keep_sizes(left, UINT32_MAX);
@@ -282,42 +200,51 @@ static void insert_size(ul_free_leaf *leaf, uint32_t at, uint64_t bytes) {
   memmove(&leaf->places[at + 1], &leaf->places[at], leaf->count - at);
   leaf->occupied = (leaf->occupied & below) | (leaf->occupied & ~below) << 1;
   leaf->sizes[at] = bytes;
+  renew_tops(leaf, at / UL_FREE_GROUP);
   leaf->places[at] = place;
   leaf->classes[place].bytes = bytes;
   leaf->count++;
   leaf->generation++;
 }
 
-int ul_free_set_add_size(ul_free_set *set, uint64_t bytes, ul_class_ref *ref) {
+/* The place of a size that the directory does not have, in *at and *position. */
+static int make_place(ul_free_set *set, uint64_t bytes, size_t *at, uint32_t *position) {
+  /* Twice at most: a leaf that lost its largest sizes leaves this one to the next. */
+  while (set->leaves[*at]->count == UL_FREE_LEAF) {
+    if (!make_room(set, *at))
+      return 0;
+    *at = ul_free_find_leaf(set, bytes);
+    if (*at == set->leaf_count)
+      --*at;
+    *position = ul_free_find_position(set->leaves[*at], bytes);
+  }
+  if (*position > set->leaves[*at]->count)
+    *position = set->leaves[*at]->count;
+  insert_size(set->leaves[*at], *position, bytes);
+  set->tops[*at] = set->leaves[*at]->sizes[set->leaves[*at]->count - 1];
+  return 1;
+}
+
+ul_class_ref ul_free_set_add_size(ul_free_set *set, uint64_t bytes) {
   size_t at;
   uint32_t position;
 
   if (!set->cache) {
-    set->cache = calloc(UL_FREE_CACHE, sizeof(*set->cache));
+    set->cache = calloc((size_t)UL_FREE_CACHE * 2, sizeof(*set->cache));
     if (!set->cache)
-      return 0;
+      return ul_free_no_class;
   }
   if (!set->leaf_count && !insert_leaf(set, 0))
-    return 0;
-  at = set->leaves[0]->count ? find_leaf(set, bytes) : 0;
+    return ul_free_no_class;
+  at = set->leaves[0]->count ? ul_free_find_leaf(set, bytes) : 0;
   if (at == set->leaf_count)
     at--;
-  /* Twice at most: a leaf that lost its largest sizes leaves this one to the next. */
-  while (set->leaves[at]->count == UL_FREE_LEAF) {
-    if (!make_room(set, at))
-      return 0;
-    at = find_leaf(set, bytes);
-    if (at == set->leaf_count)
-      at--;
-  }
-  position = set->leaves[at]->count ? find_position(set->leaves[at], bytes) : 0;
-  if (position > set->leaves[at]->count)
-    position = set->leaves[at]->count;
-  insert_size(set->leaves[at], position, bytes);
-  set->tops[at] = set->leaves[at]->sizes[set->leaves[at]->count - 1];
-  set_ref(ref, set->leaves[at], position);
-  remember(set, bytes, ref);
-  return 1;
+  position = ul_free_find_position(set->leaves[at], bytes);
+  if ((position == UL_FREE_LEAF || set->leaves[at]->sizes[position] != bytes) &&
+      !make_place(set, bytes, &at, &position))
+    return ul_free_no_class;
+  ul_free_remember(ul_free_class_row(set, bytes), bytes, set->leaves[at], position);
+  return ul_free_ref_to(set->leaves[at], position);
 }
 
 /* ---- both ---- */
@@ -328,7 +255,7 @@ int ul_free_set_insert(ul_free_set *set, ul_free_entry entry) {
 
 int ul_free_set_remove(ul_free_set *set, uint64_t bytes, uint64_t tie) {
   if (set->held.block && set->held.bytes == bytes && set->held.tie == tie)
-    set->held.block = 0;
+    ul_free_drop_held(set);
   else if (!ul_free_index_remove(set, bytes, tie))
     return 0;
   set->count--;
@@ -339,45 +266,35 @@ int ul_free_set_remove(ul_free_set *set, uint64_t bytes, uint64_t tie) {
 static int settle(ul_free_set *set) {
   if (set->held.block && !ul_free_index_add(set, set->held))
     return 0;
-  set->held.block = 0;
+  ul_free_drop_held(set);
   return 1;
 }
 
-static void set_at(ul_free_at *at, const ul_class_ref *ref) {
-  at->leaf = ref->leaf ? ref->leaf->index : 0;
-  at->slot = ref->position;
+static void set_at(ul_free_at *at, ul_class_ref ref) {
+  at->leaf = ref.leaf ? ref.leaf->index : 0;
+  at->slot = ref.position;
 }
 
-static void ref_at(const ul_free_set *set, const ul_free_at *at, ul_class_ref *ref) {
-  if (set->units) {
-    ref->leaf = NULL;
-    ref->position = at->slot;
-    ref->class = &set->units->classes[at->slot];
-  } else {
-    set_ref(ref, set->leaves[at->leaf], at->slot);
-  }
+static ul_class_ref ref_at(const ul_free_set *set, const ul_free_at *at) {
+  const ul_class_ref unit = {set->units ? &set->units->classes[at->slot] : NULL, NULL, at->slot};
+
+  return set->units ? unit : ul_free_ref_to(set->leaves[at->leaf], at->slot);
 }
 
 static ul_free_entry entry_at(const ul_free_set *set, const ul_free_at *at) {
-  ul_class_ref ref;
-  ul_tie tie;
-  ul_free_entry entry;
+  const ul_class_ref ref = ref_at(set, at);
+  const ul_tie tie = ul_size_class_at(ref.class, at->item);
+  const ul_free_entry entry = {ref.class->bytes, tie.tie, tie.block};
 
-  ref_at(set, at, &ref);
-  tie = ul_size_class_at(ref.class, at->item);
-  entry.bytes = ref.class->bytes;
-  entry.tie = tie.tie;
-  entry.block = tie.block;
   return entry;
 }
 
 void ul_free_set_take(ul_free_set *set, ul_free_at at) {
-  ul_class_ref ref;
+  const ul_class_ref ref = ref_at(set, &at);
 
-  ref_at(set, &at, &ref);
   ul_size_class_remove(ref.class, ul_size_class_at(ref.class, at.item).tie);
   if (!ref.class->count)
-    ul_free_mark_empty(set, &ref);
+    ul_free_mark_empty(set, ref);
   set->count--;
 }
 
@@ -411,9 +328,10 @@ static int find_used_from(const ul_free_set *set, size_t leaf, uint32_t slot, ul
     at->slot = unit;
     return unit < UL_FREE_UNITS;
   }
-  if (!used_from(set, leaf, slot, &ref))
+  ref = ul_free_used_from(set, leaf, slot);
+  if (!ref.class)
     return 0;
-  set_at(at, &ref);
+  set_at(at, ref);
   return 1;
 }
 
@@ -425,11 +343,12 @@ static int find_used_before(const ul_free_set *set, size_t leaf, uint32_t slot, 
     if (at->slot == UL_FREE_UNITS)
       return 0;
   } else {
-    if (!used_before(set, leaf, slot, &ref))
+    ref = used_before(set, leaf, slot);
+    if (!ref.class)
       return 0;
-    set_at(at, &ref);
+    set_at(at, ref);
   }
-  ref_at(set, at, &ref);
+  ref = ref_at(set, at);
   at->item = ul_size_class_last(ref.class);
   return 1;
 }
@@ -447,9 +366,10 @@ ul_free_entry ul_free_set_lower_bound(ul_free_set *set, uint64_t bytes, ul_free_
       return no_entry;
     bytes = (bytes + UL_FREE_UNIT - 1) / UL_FREE_UNIT * UL_FREE_UNIT;
   }
-  if (!ul_free_fit(set, bytes, &ref))
+  ref = ul_free_fit(set, bytes);
+  if (!ref.class)
     return no_entry;
-  set_at(here, &ref);
+  set_at(here, ref);
   here->item.chunk = here->item.index = 0;
   return entry_at(set, here);
 }
@@ -475,18 +395,16 @@ ul_free_entry ul_free_set_last(ul_free_set *set, ul_free_at *at) {
 }
 
 ul_free_entry ul_free_set_next(const ul_free_set *set, ul_free_at *at) {
-  ul_class_ref ref;
+  const ul_class_ref ref = ref_at(set, at);
 
-  ref_at(set, at, &ref);
   if (!ul_size_class_next(ref.class, &at->item) && !find_used_from(set, at->leaf, at->slot + 1, at))
     return no_entry;
   return entry_at(set, at);
 }
 
 ul_free_entry ul_free_set_previous(const ul_free_set *set, ul_free_at *at) {
-  ul_class_ref ref;
+  const ul_class_ref ref = ref_at(set, at);
 
-  ref_at(set, at, &ref);
   if (!ul_size_class_previous(ref.class, &at->item) &&
       !find_used_before(set, at->leaf, at->slot, at))
     return no_entry;

@@ -4,13 +4,14 @@
  *
  * The order is split in two. Sizes lead to classes, a class holds the ties of one size. Two
  * indices of sizes:
- *   units      for sizes that are multiples of 512 bytes up to 2 MiB (small pools): a class for
- * each of the 4096 sizes, and bits that say which have blocks directory  for any size: sorted
- * leaves of up to 64 sizes with a word that says which of them have blocks; a size that runs empty
- * only loses its bit, since programs ask for the same sizes again and again. A direct-mapped cache
- * in front finds a size that was used before without a search In front of either, the entry
- * inserted last is held back: it is often the next one to be taken, by a request of the same size
- * or by a merge, and then never enters the index.
+ * units, for sizes that are multiples of 512 bytes up to 2 MiB (small pools): a class for each of
+ * the 4096 sizes, and bits that say which have blocks;
+ * directory, for any size: sorted leaves of up to 64 sizes with a word that says which of them have
+ * blocks; a size that runs empty only loses its bit, since programs ask for the same sizes again
+ * and again. A direct-mapped cache in front knows where sizes that were asked for before are, or
+ * would be, without a search. In front of either, the entry inserted last is held back: it is often
+ * the next one to be taken, by a request of the same size or by a merge, and then never enters the
+ * index.
  *
  * Order is total: no two entries of a set have the same (bytes, tie). */
 #ifndef UL_ALLOCATOR_FREE_SET_H
@@ -27,9 +28,14 @@ typedef struct ul_free_entry {
   uint32_t block; /* never 0 */
 } ul_free_entry;
 
+/* Larger than any size, and positive where vectors are compared. */
+#define UL_FREE_NO_SIZE UINT64_C(0x7f7f7f7f7f7f7f7f)
+
 enum {
   UL_FREE_CACHE = 128,
+  UL_FREE_CACHE_SHIFT = 57, /* of 64 bits, those that number the rows */
   UL_FREE_LEAF = 64,
+  UL_FREE_GROUP = 8, /* of sizes: compared at once */
   UL_FREE_UNIT = 512,
   UL_FREE_UNITS = 4096,
 };
@@ -52,24 +58,28 @@ typedef struct ul_free_leaf {
   uint32_t generation;  /* changes whenever sizes move */
   uint32_t index;       /* among the leaves */
   uint32_t place_count; /* classes used so far; those of dropped sizes are in free_places */
-  uint64_t sizes[UL_FREE_LEAF];
-  uint8_t places[UL_FREE_LEAF]; /* of the class of each size: classes do not move */
+  uint64_t tops[UL_FREE_LEAF / UL_FREE_GROUP]; /* the last size of each group */
+  uint64_t sizes[UL_FREE_LEAF];                /* past the last one UL_FREE_NO_SIZE */
+  uint8_t places[UL_FREE_LEAF];                /* of the class of each size: classes do not move */
   ul_size_class classes[UL_FREE_LEAF];
 } ul_free_leaf;
 
+/* Where a size is, or would be: the first one of the leaf that is not below it. Holds while the
+ * leaf's generation lasts. */
 typedef struct ul_free_cached {
   uint64_t bytes; /* 0: unused */
   ul_free_leaf *leaf;
+  ul_size_class *class; /* of this very size; NULL: the leaf does not have it */
   uint32_t position, generation;
 } ul_free_cached;
 
 typedef struct ul_free_set {
-  ul_free_entry held;   /* block 0: none */
-  ul_free_units *units; /* NULL: directory */
-  uint64_t count;       /* entries, the held one included */
-  ul_free_cached *cache;
+  ul_free_entry held;    /* block 0, bytes 0: none */
+  ul_free_units *units;  /* NULL: directory */
+  uint64_t count;        /* entries, the held one included */
+  ul_free_cached *cache; /* UL_FREE_CACHE rows of sizes of blocks, as many of sizes asked for */
   ul_free_leaf **leaves;
-  uint64_t *tops;     /* the largest size of each leaf */
+  uint64_t *tops;     /* the largest size of each leaf; a group past the last UL_FREE_NO_SIZE */
   uint64_t *occupied; /* bit per leaf: it has blocks */
   size_t leaf_count, leaf_capacity;
   uint8_t index; /* ul_free_index */

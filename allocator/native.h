@@ -26,10 +26,6 @@
 #include "base/idmap.h"
 #include "base/vec.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_AVX2_WAY 1
-#endif
-
 enum {
   BLOCK_ALLOCATED = 1u << 0, /* the program holds it */
   BLOCK_PENDING = 1u << 1,   /* freed, but other streams may still use it */
@@ -39,7 +35,10 @@ enum {
   BLOCK_SMALL = 1u << 4, /* of its segment: small pool */
   BLOCK_EXPANDABLE = 1u << 5,
   BLOCK_OF_SEGMENT = BLOCK_SMALL | BLOCK_EXPANDABLE,
+  BLOCK_TAIL = 1u << 6, /* allocated, and larger than its rounded request */
 };
+
+enum { NO_BLOCK = 1 }; /* of handle 0 */
 
 /* A piece of a segment: one cache line. Blocks of a segment tile it in prev/next order. A block
  * with none of BLOCK_NOT_FREE is free and in its lane's free set. */
@@ -55,7 +54,7 @@ typedef struct native_block {
   uint32_t stack;
   uint32_t gc_base; /* searches of its pool when it became free */
   uint16_t uses;    /* streams other than its own that used it since it was handed out */
-  uint8_t flags;
+  uint16_t flags;   /* no char: a store to one would make the compiler load everything anew */
 } native_block;
 
 _Static_assert(sizeof(native_block) == 64, "a block is one cache line");
@@ -82,7 +81,8 @@ typedef struct native_segment {
   uint8_t alive;
 } native_segment;
 
-/* The free memory of one pool and stream: where a request looks. */
+/* The free memory of one pool and stream: where a request looks. Its size is a power of two, for
+ * its place is computed at every event. */
 typedef struct native_lane {
   uint32_t pool; /* index */
   uint32_t pool_id;
@@ -92,7 +92,10 @@ typedef struct native_lane {
   uint8_t has_ranges; /* expandable memory was ever here */
   ul_free_set free;
   ul_free_set unmapped; /* by address alone */
+  uint8_t unused[256 - 2 * sizeof(ul_free_set) - 16];
 } native_lane;
+
+_Static_assert(sizeof(native_lane) == 256, "a power of two");
 
 /* The blocks of a pool; who uses it and what it may do is in native.registry. */
 typedef struct native_pool {
@@ -104,14 +107,16 @@ typedef struct native_pool {
   ul_stat_values reserved[UL_SLOT_COUNT];
 } native_pool;
 
-/* Four statistics that move together, of all memory or of one kind of pool: allocation,
- * allocated_bytes, inactive_split, inactive_split_bytes. One change, one largest. PyTorch's fourth
- * figure, allocated, is current + freed since the last reset. */
+/* Four statistics that move together, of one kind of pool: allocation, allocated_bytes,
+ * inactive_split, inactive_split_bytes. One change, one largest. PyTorch's fourth figure,
+ * allocated, is current + freed since the last reset. */
 typedef int64_t native_four __attribute__((vector_size(32), aligned(32)));
 
-/* Two cache lines: a vector across a line's end is slow to read back. */
+/* Two cache lines: a vector across a line's end is slow to read back. That of all memory has peaks
+ * alone, for the rest is the sum of small and large: ul_native_tally_of. */
 typedef struct native_tally {
-  _Alignas(64) native_four current, peak, freed;
+  _Alignas(64) native_four current;
+  native_four peak, freed;
   int64_t requested, requested_peak, requested_freed; /* requested_bytes: of active blocks */
 } native_tally;
 
@@ -134,6 +139,7 @@ enum {
   CAREFUL_ROUTED = 1u << 6,    /* requests are routed to pools, or events suspended */
   CAREFUL_POOLS = 1u << 7,     /* some pool does not split, or has an allocator of its own */
   CAREFUL_BROKEN = 1u << 8,    /* native.broken is set */
+  CAREFUL_SEARCHED = 1u << 9,  /* some pool's search count is not 0 */
 };
 
 /* What one malloc asks for, once its size is rounded and its pool is known. */
@@ -164,8 +170,8 @@ typedef struct native_checkpoint {
 
 typedef struct native {
   /* What every request and free touches. */
-  UL_VEC(native_block) blocks; /* [0] dead for ever */
-  UL_VEC(uint32_t) block_of;   /* handle -> block */
+  UL_VEC(native_block) blocks; /* [0] and [NO_BLOCK] dead for ever */
+  UL_VEC(uint32_t) block_of;   /* handle -> block; [0] NO_BLOCK, so that no request takes it */
   UL_VEC(native_lane) lanes;   /* [0] unused */
   uint32_t last_lane[2];       /* large, small: the one asked for last */
   uint32_t dead_block;         /* chain of dead blocks through next */
@@ -173,11 +179,10 @@ typedef struct native {
   uint64_t unsplit_limit[2];   /* large, small: the largest remainder that stays with its block */
   uint8_t plain_rounding;      /* to 512 bytes and nothing else */
   uint8_t numbers_blocks;      /* the tie is the number of the block object (2.12) */
-  uint8_t counts_searches;     /* some pool's search count is not 0 */
-  uint8_t has_avx2;            /* of the processor */
-  uint64_t block_number;       /* creation numbers given so far (2.11, 2.12) */
-  uint64_t whole_bytes[2];     /* free and pinned by no block: releasable, held by its pool */
-  uint64_t live_rounded_bytes;
+  const struct native_short_way *short_way;
+  uint64_t block_number;   /* creation numbers given so far (2.11, 2.12) */
+  uint64_t whole_bytes[2]; /* free and pinned by no block: releasable, held by its pool */
+  uint64_t tail_bytes;     /* of allocated blocks, past their rounded requests */
   uint64_t events;
   native_tally tallies[UL_SLOT_COUNT];
   native_waiting waiting[UL_SLOT_COUNT];
@@ -227,6 +232,7 @@ struct native_joined; /* native_fast.h */
 
 /* native_blocks.c: blocks, lanes and segments. */
 uint32_t ul_native_grow_blocks(native *n); /* a new index when none is dead */
+int ul_native_keep_dead_block(native *n);
 uint32_t ul_native_lane_of(native *n, uint32_t pool, uint32_t stream, int small);
 uint32_t ul_native_pool_of(native *n, uint32_t pool); /* index + 1 */
 uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint32_t lane,
@@ -259,8 +265,24 @@ ul_status ul_native_apply(native *n, const ul_event *event, const ul_grants *gra
                           ul_outcome *outcome, ul_error *err);
 void ul_native_reject(ul_outcome *outcome, const char *reason);
 
-/* model_native.c: best fit, one candidate only (allocator-spec 3.2), taken out. 0 if the driver
- * must be asked. expandable: the option is on for this request. */
+/* native_short.h: the short way, for the processor at hand. */
+typedef enum native_step {
+  STEP_DONE,
+  STEP_ELSEWHERE, /* for the careful way; nothing has happened */
+  STEP_NOMEM,
+} native_step;
+
+typedef struct native_short_way {
+  native_step (*apply)(native *n, const ul_event *event, ul_outcome *outcome);
+  /* *applied counts the events that went this way, from the first on; the next one did not. */
+  native_step (*run)(native *n, const ul_event *events, size_t count, ul_placement *placements,
+                     size_t *applied);
+} native_short_way;
+
+extern const native_short_way ul_native_short_plain, ul_native_short_avx2;
+
+/* native_find.c: best fit, one candidate only (allocator-spec 3.2), taken out. 0 if the driver must
+ * be asked. expandable: the option is on for this request. */
 uint32_t ul_native_take_candidate(native *n, native_lane *lane, uint64_t rounded, int expandable);
 
 /* native_alloc.c */
@@ -329,6 +351,7 @@ size_t ul_native_stats(const void *state, ul_stat *out, size_t capacity);
 void ul_native_reset_peak(void *state);
 void ul_native_reset_accumulated(void *state);
 void ul_native_statistics(const native *n, ul_statistics *out); /* all of them */
+void ul_native_tally_of(const native *n, int slot, native_tally *out);
 void ul_native_reserve(native *n, uint32_t lane, uint64_t bytes);
 void ul_native_unreserve(native *n, uint32_t lane, uint64_t bytes);
 int ul_native_note(native *n, ul_action action, uint64_t address, uint64_t bytes, uint32_t stream);

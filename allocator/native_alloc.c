@@ -13,7 +13,7 @@ uint32_t ul_native_find(native *n, const native_request *r) {
 
   if (n->careful & CAREFUL_COLLECTS) {
     n->pools.items[lane->pool].searches[r->small]++;
-    n->counts_searches = 1;
+    n->careful |= CAREFUL_SEARCHED;
   }
   block = ul_native_take_candidate(n, lane, r->rounded, r->expandable);
   if (block)
@@ -43,14 +43,15 @@ int ul_native_hand_out(native *n, const native_request *r, uint32_t block, int s
   b->handle = (uint32_t)r->handle;
   b->stack = r->stack;
   b->uses = 0;
-  n->block_of.items[r->handle] = r->handle ? block : 0;
+  if (r->handle)
+    n->block_of.items[r->handle] = block;
   if (n->careful & CAREFUL_OBJECTS &&
       !ul_history_begin_use(&n->history, &n->objects.items[block].chain, b->address, r->rounded,
                             r->bytes))
     return 0;
   ul_native_count(n, slot, 1, (int64_t)b->bytes, split_count, split_bytes);
   ul_native_count_requested(n, slot, r->bytes);
-  n->live_rounded_bytes += ul_native_live_rounded(n, b);
+  ul_native_add_tail(n, b);
   if (b->bytes >= n->settings.max_split_bytes)
     ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_ALLOCATIONS], 1);
   if (n->careful & CAREFUL_WAITING)
@@ -90,7 +91,7 @@ static void note_facts(native *n, const native_request *r, const ul_outcome *out
                               .property_bytes = n->property_bytes,
                               .free_bytes = outcome->device_free_bytes,
                               .limit_bytes = n->limit_bytes,
-                              .allocated_bytes = (uint64_t)n->tallies[UL_SLOT_ALL].current[1],
+                              .allocated_bytes = ul_native_allocated_bytes(n),
                               .reserved_bytes = n->reserved_bytes,
                               .private_free_bytes = private_free_bytes(n),
                               .reserve_bytes = ul_reserve_bytes(&n->settings, n->property_bytes),
@@ -145,9 +146,9 @@ static int find_pool(native *n, const ul_event *event, native_request *r, ul_out
 static int make_request(native *n, const ul_event *event, native_request *r, ul_outcome *outcome) {
   if (event->handle >= HANDLE_LIMIT)
     ul_native_reject(outcome, "a handle that is not a serial number");
-  else if (!ul_native_make_room_for(n, event->handle))
+  else if (!ul_native_make_room_for(n, event->handle) || !ul_native_keep_dead_block(n))
     return 0;
-  else if (n->block_of.items[event->handle])
+  else if (event->handle && n->block_of.items[event->handle])
     ul_native_reject(outcome, "a handle that is already in use");
   if (outcome->result == UL_OUTCOME_REJECTED)
     return 1;

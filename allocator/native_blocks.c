@@ -17,8 +17,12 @@ uint32_t ul_native_grow_blocks(native *n) {
   const native_block dead = {.flags = BLOCK_DEAD};
   uint32_t first, i;
 
-  if (!n->blocks.count && !UL_VEC_PUSH(&n->blocks, dead))
-    return 0;
+  while (n->blocks.count <= NO_BLOCK) {
+    if (!UL_VEC_PUSH(&n->blocks, dead))
+      return 0;
+    /* A free of what is not live finds it, and goes the careful way. */
+    n->blocks.items[n->blocks.count - 1].uses = 1;
+  }
   if (n->blocks.count > UINT32_MAX - BLOCKS_AT_ONCE || !UL_VEC_RESERVE(&n->blocks, BLOCKS_AT_ONCE))
     return 0;
   first = (uint32_t)n->blocks.count;
@@ -29,6 +33,18 @@ uint32_t ul_native_grow_blocks(native *n) {
   n->blocks.count += BLOCKS_AT_ONCE;
   n->dead_block = first + 1; /* the first is handed out */
   return first;
+}
+
+/* At least one dead index, which the short way asks for. */
+int ul_native_keep_dead_block(native *n) {
+  uint32_t block;
+
+  if (n->dead_block)
+    return 1;
+  block = ul_native_grow_blocks(n);
+  if (block)
+    ul_native_block_delete(n, block);
+  return block != 0;
 }
 
 /* Room for a handle and as many again: the next ones are met by the short way. */
@@ -42,6 +58,7 @@ int ul_native_make_room_for(native *n, uint64_t handle) {
   memset(&n->block_of.items[n->block_of.count], 0,
          (wanted - n->block_of.count) * sizeof(*n->block_of.items));
   n->block_of.count = wanted;
+  n->block_of.items[0] = NO_BLOCK;
   return 1;
 }
 
@@ -178,7 +195,7 @@ int ul_native_put_unmapped(native *n, uint32_t block) {
   native_block *b = &n->blocks.items[block];
   ul_free_entry entry = {UNMAPPED_KEY, b->address, block};
 
-  b->flags = (uint8_t)((b->flags & BLOCK_OF_SEGMENT) | BLOCK_UNMAPPED);
+  b->flags = (uint16_t)((b->flags & BLOCK_OF_SEGMENT) | BLOCK_UNMAPPED);
   return ul_free_set_insert(&n->lanes.items[b->lane].unmapped, entry);
 }
 
@@ -191,13 +208,14 @@ void ul_native_take_unmapped(native *n, uint32_t block) {
 void ul_native_recount(native *n) {
   size_t i;
 
-  n->whole_bytes[0] = n->whole_bytes[1] = n->live_rounded_bytes = 0;
+  n->whole_bytes[0] = n->whole_bytes[1] = n->tail_bytes = 0;
   for (i = 1; i < n->blocks.count; i++) {
-    const native_block *b = &n->blocks.items[i];
+    native_block *b = &n->blocks.items[i];
+    b->flags &= (uint16_t)~BLOCK_TAIL;
     if (ul_native_is_free(b))
       n->whole_bytes[n->lanes.items[b->lane].held] += ul_native_returnable(n, b);
     else if (b->flags & BLOCK_ALLOCATED)
-      n->live_rounded_bytes += ul_native_live_rounded(n, b);
+      ul_native_add_tail(n, b);
   }
 }
 

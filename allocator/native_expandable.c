@@ -249,7 +249,7 @@ int ul_native_unmap(native *n, uint32_t block) {
       return 0;
   }
   n->blocks.items[middle].flags =
-      (uint8_t)((n->blocks.items[middle].flags & BLOCK_OF_SEGMENT) | BLOCK_UNMAPPED);
+      (uint16_t)((n->blocks.items[middle].flags & BLOCK_OF_SEGMENT) | BLOCK_UNMAPPED);
   middle = join_unmapped(n, middle);
   if (!ul_native_put_unmapped(n, middle) || !note_unmapped(n, &b, b.address + head, bytes))
     return 0;

@@ -17,14 +17,15 @@ UL_INLINE int ul_native_slot(const native_block *block) {
 
 /* ---- statistics ---- */
 
-UL_INLINE void ul_native_tally(native_tally *t, const native_four *change,
-                               const native_four *freed) {
-  const native_four current = t->current + *change;
-  const native_four rises = current > t->peak;
+/* Where *to is larger. */
+UL_INLINE void ul_native_raise(native_four *peak, const native_four *to) {
+  const native_four rises = *to > *peak;
 
-  t->current = current;
-  t->peak = (current & rises) | (t->peak & ~rises);
-  t->freed += *freed;
+  *peak = (*to & rises) | (*peak & ~rises);
+}
+
+UL_INLINE int ul_native_other_slot(int slot) {
+  return UL_SLOT_SMALL + UL_SLOT_LARGE - slot;
 }
 
 /* One change of all four figures. Each is one increase or one decrease, as PyTorch makes it: only
@@ -32,33 +33,58 @@ UL_INLINE void ul_native_tally(native_tally *t, const native_four *change,
 UL_INLINE void ul_native_count(native *n, int slot, int64_t count, int64_t bytes,
                                int64_t split_count, int64_t split_bytes) {
   const native_four change = {count, bytes, split_count, split_bytes};
-  const native_four freed = -change & (change < 0);
+  native_tally *t = &n->tallies[slot], *all = &n->tallies[UL_SLOT_ALL];
+  const native_four current = t->current + change;
+  const native_four sum = current + n->tallies[ul_native_other_slot(slot)].current;
 
-  ul_native_tally(&n->tallies[UL_SLOT_ALL], &change, &freed);
-  ul_native_tally(&n->tallies[slot], &change, &freed);
-}
-
-UL_INLINE void ul_native_count_requested_one(native_tally *t, uint64_t bytes) {
-  t->requested += (int64_t)bytes;
-  if (t->requested > t->requested_peak)
-    t->requested_peak = t->requested;
+  t->current = current;
+  ul_native_raise(&t->peak, &current);
+  t->freed += -change & (change < 0);
+  ul_native_raise(&all->peak, &sum);
 }
 
 UL_INLINE void ul_native_count_requested(native *n, int slot, uint64_t bytes) {
-  ul_native_count_requested_one(&n->tallies[UL_SLOT_ALL], bytes);
-  ul_native_count_requested_one(&n->tallies[slot], bytes);
+  native_tally *t = &n->tallies[slot], *all = &n->tallies[UL_SLOT_ALL];
+  const int64_t requested = t->requested + (int64_t)bytes;
+  const int64_t sum = requested + n->tallies[ul_native_other_slot(slot)].requested;
+
+  t->requested = requested;
+  if (requested > t->requested_peak)
+    t->requested_peak = requested;
+  if (sum > all->requested_peak)
+    all->requested_peak = sum;
 }
 
 UL_INLINE void ul_native_count_released(native *n, int slot, uint64_t bytes) {
-  n->tallies[UL_SLOT_ALL].requested -= (int64_t)bytes;
-  n->tallies[UL_SLOT_ALL].requested_freed += (int64_t)bytes;
   n->tallies[slot].requested -= (int64_t)bytes;
   n->tallies[slot].requested_freed += (int64_t)bytes;
 }
 
+/* Bytes of all allocated blocks. */
+UL_INLINE uint64_t ul_native_allocated_bytes(const native *n) {
+  return (uint64_t)(n->tallies[UL_SLOT_SMALL].current[1] + n->tallies[UL_SLOT_LARGE].current[1]);
+}
+
+/* ---- tails: bytes of allocated blocks past their rounded requests ---- */
+
+/* Most blocks have none, and the flag says so: their frees need not round again. */
+UL_INLINE void ul_native_add_tail(native *n, native_block *b) {
+  const uint64_t tail = b->bytes - ul_native_live_rounded(n, b);
+
+  n->tail_bytes += tail;
+  if (tail)
+    b->flags |= BLOCK_TAIL;
+}
+
+UL_INLINE void ul_native_drop_tail(native *n, const native_block *b) {
+  if (__builtin_expect(b->flags & BLOCK_TAIL, 0))
+    n->tail_bytes -= b->bytes - ul_native_live_rounded(n, b);
+}
+
 /* ---- blocks ---- */
 
-/* A fresh index; its contents are the caller's to fill. 0 without memory. */
+/* A fresh index; its contents are the caller's to fill, but handle, stack and uses, which are 0 as
+ * in all blocks that nobody holds. 0 without memory. */
 UL_INLINE uint32_t ul_native_block_new(native *n) {
   const uint32_t block = n->dead_block;
 
@@ -95,16 +121,11 @@ UL_INLINE void ul_native_move_object(native *n, uint32_t to, uint32_t from) {
     blocks[to].tie = blocks[from].tie;
 }
 
-/* Cuts block at `bytes`; the rest takes a new index, in no set, and the object. The front becomes a
- * new object. Returns the rest, 0 without memory. */
-UL_INLINE uint32_t ul_native_cut(native *n, uint32_t block, uint64_t bytes) {
-  const uint32_t rest = ul_native_block_new(n);
-  native_block *b, *r;
+/* Cuts block at `bytes`; the rest takes a fresh index, in no set, and the object. The front becomes
+ * a new object. */
+UL_INLINE void ul_native_cut_into(native *n, uint32_t block, uint64_t bytes, uint32_t rest) {
+  native_block *const b = &n->blocks.items[block], *const r = &n->blocks.items[rest];
 
-  if (__builtin_expect(!rest, 0))
-    return 0;
-  b = &n->blocks.items[block];
-  r = &n->blocks.items[rest];
   r->address = b->address + bytes;
   r->bytes = b->bytes - bytes;
   r->tie = b->tie;
@@ -113,10 +134,7 @@ UL_INLINE uint32_t ul_native_cut(native *n, uint32_t block, uint64_t bytes) {
   r->next = b->next;
   r->segment = b->segment;
   r->lane = b->lane;
-  r->handle = 0;
-  r->stack = 0;
   r->gc_base = b->gc_base;
-  r->uses = 0;
   r->flags = b->flags;
   n->blocks.items[b->next].prev = rest;
   b->next = rest;
@@ -125,6 +143,14 @@ UL_INLINE uint32_t ul_native_cut(native *n, uint32_t block, uint64_t bytes) {
     b->tie = ++n->block_number;
   else
     r->tie += bytes;
+}
+
+/* Returns the rest, 0 without memory. */
+UL_INLINE uint32_t ul_native_cut(native *n, uint32_t block, uint64_t bytes) {
+  const uint32_t rest = ul_native_block_new(n);
+
+  if (__builtin_expect(rest != 0, 1))
+    ul_native_cut_into(n, block, bytes, rest);
   return rest;
 }
 
@@ -138,14 +164,13 @@ UL_INLINE uint64_t ul_native_returnable(const native *n, const native_block *b) 
   return b->prev | b->next ? 0 : b->bytes;
 }
 
-UL_INLINE int ul_native_put_free_in(native *n, native_lane *lane, uint32_t block) {
-  native_block *b = &n->blocks.items[block];
+/* ranges: the lane has or had expandable memory; where that is known beforehand the rest is left
+ * out. */
+UL_INLINE int ul_native_put_back(native *n, native_lane *lane, uint32_t block, int ranges) {
+  const native_block *b = &n->blocks.items[block];
   const ul_free_entry entry = {b->bytes, b->tie, block};
 
-  b->gc_base = __builtin_expect(n->counts_searches, 0)
-                   ? n->pools.items[lane->pool].searches[lane->small]
-                   : 0;
-  if (__builtin_expect(lane->has_ranges, 0))
+  if (ranges)
     n->whole_bytes[lane->held] += ul_native_returnable(n, b);
   else if (!(b->prev | b->next))
     n->whole_bytes[lane->held] += b->bytes;
@@ -153,14 +178,19 @@ UL_INLINE int ul_native_put_free_in(native *n, native_lane *lane, uint32_t block
 }
 
 UL_INLINE int ul_native_put_free(native *n, uint32_t block) {
-  return ul_native_put_free_in(n, &n->lanes.items[n->blocks.items[block].lane], block);
+  native_block *b = &n->blocks.items[block];
+  native_lane *lane = &n->lanes.items[b->lane];
+
+  if (__builtin_expect(n->careful & CAREFUL_SEARCHED, 0)) /* else all are 0 */
+    b->gc_base = n->pools.items[lane->pool].searches[lane->small];
+  return ul_native_put_back(n, lane, block, 1);
 }
 
 /* Takes out a free block beside another one: without ranges it is no whole segment. */
-UL_INLINE void ul_native_take_neighbour(native *n, native_lane *lane, uint32_t block) {
+UL_INLINE void ul_native_take_neighbour(native *n, native_lane *lane, uint32_t block, int ranges) {
   const native_block *b = &n->blocks.items[block];
 
-  if (__builtin_expect(lane->has_ranges, 0))
+  if (ranges)
     n->whole_bytes[lane->held] -= ul_native_returnable(n, b);
   ul_free_take_known(&lane->free, b->bytes, b->tie, block);
 }
@@ -181,21 +211,20 @@ typedef struct native_joined {
 } native_joined;
 
 /* A block that is allocated or pending no more joins its free neighbours (allocator-spec 4.2). */
-UL_INLINE native_joined ul_native_join_free(native *n, uint32_t block) {
+UL_INLINE native_joined ul_native_join_free(native *n, native_lane *lane, uint32_t block,
+                                            int ranges) {
   native_block *const blocks = n->blocks.items;
   native_block *b = &blocks[block];
-  native_lane *const lane = &n->lanes.items[b->lane];
   const uint32_t prev = b->prev, next = b->next;
   native_joined joined = {block, 0, 0};
 
   b->flags &= BLOCK_OF_SEGMENT;
   b->handle = 0;
   b->stack = 0;
-  b->uses = 0;
   if (ul_native_is_free(&blocks[prev])) {
     joined.split_count--;
     joined.split_bytes -= (int64_t)blocks[prev].bytes;
-    ul_native_take_neighbour(n, lane, prev);
+    ul_native_take_neighbour(n, lane, prev, ranges);
     ul_native_move_object(n, prev, block);
     ul_native_join(n, prev, block);
     joined.block = prev;
@@ -203,11 +232,11 @@ UL_INLINE native_joined ul_native_join_free(native *n, uint32_t block) {
   if (ul_native_is_free(&blocks[next])) {
     joined.split_count--;
     joined.split_bytes -= (int64_t)blocks[next].bytes;
-    ul_native_take_neighbour(n, lane, next);
+    ul_native_take_neighbour(n, lane, next, ranges);
     ul_native_join(n, joined.block, next);
   }
   b = &blocks[joined.block];
-  if (__builtin_expect(b->flags & BLOCK_EXPANDABLE, 0)) {
+  if (ranges && b->flags & BLOCK_EXPANDABLE) {
     joined.split_count = joined.split_bytes = 0;
   } else if (b->prev | b->next) {
     joined.split_count++;

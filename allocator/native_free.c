@@ -35,11 +35,12 @@ void ul_native_note_active_peak(native *n, int slot) {
 
   for (i = 0; i < 2; i++) {
     native_waiting *w = &n->waiting[slots[i]];
-    const native_tally *t = &n->tallies[slots[i]];
-    if ((uint64_t)t->current[0] + w->count > w->peak_count)
-      w->peak_count = (uint64_t)t->current[0] + w->count;
-    if ((uint64_t)t->current[1] + w->bytes > w->peak_bytes)
-      w->peak_bytes = (uint64_t)t->current[1] + w->bytes;
+    native_tally t;
+    ul_native_tally_of(n, slots[i], &t);
+    if ((uint64_t)t.current[0] + w->count > w->peak_count)
+      w->peak_count = (uint64_t)t.current[0] + w->count;
+    if ((uint64_t)t.current[1] + w->bytes > w->peak_bytes)
+      w->peak_bytes = (uint64_t)t.current[1] + w->bytes;
   }
 }
 
@@ -48,7 +49,7 @@ void ul_native_count_waiting(native *n, uint32_t block) {
   const int slots[] = {UL_SLOT_ALL, ul_native_slot(b)};
   int i;
 
-  b->flags = (uint8_t)((b->flags & BLOCK_OF_SEGMENT) | BLOCK_PENDING);
+  b->flags = (uint16_t)((b->flags & BLOCK_OF_SEGMENT) | BLOCK_PENDING);
   for (i = 0; i < 2; i++) {
     n->waiting[slots[i]].count++;
     n->waiting[slots[i]].bytes += b->bytes;
@@ -121,7 +122,7 @@ int ul_native_free(native *n, uint32_t block) {
     return 0;
   if (b.bytes >= n->settings.max_split_bytes)
     ul_stat_decrease_one(&n->statistics.singles[UL_STAT_OVERSIZE_ALLOCATIONS], 1);
-  n->live_rounded_bytes -= ul_native_live_rounded(n, &b);
+  ul_native_drop_tail(n, &b);
   if (!b.uses)
     return join_and_count(n, block, 1, (int64_t)b.bytes);
   ul_native_count(n, ul_native_slot(&b), -1, -(int64_t)b.bytes, 0, 0);

@@ -71,8 +71,10 @@ ul_status ul_native_create(void **state, const ul_model_options *options, ul_err
   n->limit_bytes = settings.fraction < 1.0
                        ? ul_fraction_limit(profile, options->device_bytes, settings.fraction)
                        : UINT64_MAX;
-#ifdef HAVE_AVX2_WAY
-  n->has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  n->short_way = &ul_native_short_plain;
+#ifdef UL_AVX2_WAY
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+    n->short_way = &ul_native_short_avx2;
 #endif
   n->every_call = options->every_call;
   n->property_bytes = options->device_bytes;

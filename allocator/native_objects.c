@@ -90,7 +90,8 @@ void ul_native_join_careful(native *n, uint32_t block, struct native_joined *out
     if (ul_native_is_free(&n->blocks.items[next]))
       ul_native_join_objects(n, block, next);
   }
-  *out = ul_native_join_free(n, block);
+  n->blocks.items[block].uses = 0;
+  *out = ul_native_join_free(n, &n->lanes.items[n->blocks.items[block].lane], block, 1);
   if (n->careful & CAREFUL_OBJECTS)
     n->objects.items[out->block] = n->objects.items[block];
 }

@@ -12,7 +12,7 @@
 /* ---- loading ---- */
 
 /* Counts an active block in, as if it had just been handed out. */
-static void count_active(native *n, const native_block *b, int slot) {
+static void count_active(native *n, native_block *b, int slot) {
   const uint64_t request = ul_native_live_request(b);
 
   ul_native_count_requested(n, slot, b->requested_bytes);
@@ -24,7 +24,7 @@ static void count_active(native *n, const native_block *b, int slot) {
   ul_native_count(n, slot, 1, (int64_t)b->bytes, 0, 0);
   if (b->bytes >= n->settings.max_split_bytes)
     ul_stat_increase_one(&n->statistics.singles[UL_STAT_OVERSIZE_ALLOCATIONS], 1);
-  n->live_rounded_bytes += ul_native_live_rounded(n, b);
+  ul_native_add_tail(n, b);
 }
 
 static int load_handle(native *n, uint32_t block, uint64_t handle) {
@@ -303,8 +303,10 @@ static void note_waiting(native *n) {
 
   for (slot = 0; slot < UL_SLOT_COUNT; slot++) {
     native_waiting *w = &n->waiting[slot];
-    w->peak_count = (uint64_t)n->tallies[slot].current[0] + w->count;
-    w->peak_bytes = (uint64_t)n->tallies[slot].current[1] + w->bytes;
+    native_tally t;
+    ul_native_tally_of(n, slot, &t);
+    w->peak_count = (uint64_t)t.current[0] + w->count;
+    w->peak_bytes = (uint64_t)t.current[1] + w->bytes;
     w->count_at_load = w->count_at_reset = w->count;
     w->bytes_at_load = w->bytes_at_reset = w->bytes;
   }

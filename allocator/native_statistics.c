@@ -3,7 +3,7 @@
  * history and driver calls. */
 #include <string.h>
 
-#include "allocator/native.h"
+#include "allocator/native_fast.h"
 
 /* Columns of native.allocated_base. */
 enum { BASE_REQUESTED = 4 }; /* after the four of the tally */
@@ -18,15 +18,28 @@ static uint64_t larger(uint64_t a, uint64_t b) {
   return a > b ? a : b;
 }
 
+void ul_native_tally_of(const native *n, int slot, native_tally *out) {
+  const native_tally *small = &n->tallies[UL_SLOT_SMALL], *large = &n->tallies[UL_SLOT_LARGE];
+
+  *out = n->tallies[slot];
+  if (slot != UL_SLOT_ALL)
+    return;
+  out->current = small->current + large->current;
+  out->freed = small->freed + large->freed;
+  out->requested = small->requested + large->requested;
+  out->requested_freed = small->requested_freed + large->requested_freed;
+}
+
 static void fill_slot(const native *n, int slot, ul_statistics *out) {
-  const native_tally *t = &n->tallies[slot];
   const native_waiting *w = &n->waiting[slot];
   const int64_t *base = n->allocated_base[slot];
+  native_tally t;
   ul_stat_values v[4];
   int i;
 
+  ul_native_tally_of(n, slot, &t);
   for (i = 0; i < 4; i++)
-    v[i] = values((uint64_t)t->current[i], (uint64_t)t->peak[i], (uint64_t)t->freed[i], base[i]);
+    v[i] = values((uint64_t)t.current[i], (uint64_t)t.peak[i], (uint64_t)t.freed[i], base[i]);
   out->arrays[UL_STAT_ALLOCATION][slot] = v[0];
   out->arrays[UL_STAT_ALLOCATED_BYTES][slot] = v[1];
   out->arrays[UL_STAT_INACTIVE_SPLIT][slot] = v[2];
@@ -44,7 +57,7 @@ static void fill_slot(const native *n, int slot, ul_statistics *out) {
   out->arrays[UL_STAT_ACTIVE][slot] = v[0];
   out->arrays[UL_STAT_ACTIVE_BYTES][slot] = v[1];
   out->arrays[UL_STAT_REQUESTED_BYTES][slot] =
-      values((uint64_t)t->requested, (uint64_t)t->requested_peak, (uint64_t)t->requested_freed,
+      values((uint64_t)t.requested, (uint64_t)t.requested_peak, (uint64_t)t.requested_freed,
              base[BASE_REQUESTED]);
 }
 
@@ -160,12 +173,13 @@ void ul_native_reset_peak(void *state) {
   int slot;
 
   for (slot = 0; slot < UL_SLOT_COUNT; slot++) {
-    native_tally *t = &n->tallies[slot];
     native_waiting *w = &n->waiting[slot];
-    t->peak = t->current;
-    t->requested_peak = t->requested;
-    w->peak_count = (uint64_t)t->current[0] + w->count;
-    w->peak_bytes = (uint64_t)t->current[1] + w->bytes;
+    native_tally t;
+    ul_native_tally_of(n, slot, &t);
+    n->tallies[slot].peak = t.current;
+    n->tallies[slot].requested_peak = t.requested;
+    w->peak_count = (uint64_t)t.current[0] + w->count;
+    w->peak_bytes = (uint64_t)t.current[1] + w->bytes;
   }
   for (i = 0; i < n->pools.count; i++) {
     for (slot = 0; slot < UL_SLOT_COUNT; slot++)
@@ -180,13 +194,14 @@ void ul_native_reset_accumulated(void *state) {
   int slot, i;
 
   for (slot = 0; slot < UL_SLOT_COUNT; slot++) {
-    native_tally *t = &n->tallies[slot];
     const native_four none = {0, 0, 0, 0};
+    native_tally t;
+    ul_native_tally_of(n, slot, &t);
     for (i = 0; i < 4; i++)
-      n->allocated_base[slot][i] = t->current[i];
-    n->allocated_base[slot][BASE_REQUESTED] = t->requested;
-    t->freed = none;
-    t->requested_freed = 0;
+      n->allocated_base[slot][i] = t.current[i];
+    n->allocated_base[slot][BASE_REQUESTED] = t.requested;
+    n->tallies[slot].freed = none;
+    n->tallies[slot].requested_freed = 0;
     n->waiting[slot].count_at_reset = n->waiting[slot].count;
     n->waiting[slot].bytes_at_reset = n->waiting[slot].bytes;
     n->waiting[slot].count_at_load = n->waiting[slot].bytes_at_load = 0;
@@ -201,15 +216,15 @@ void ul_native_reset_accumulated(void *state) {
 
 const ul_totals *ul_native_totals(const void *state) {
   native *n = (native *)(uintptr_t)state; /* the shown sums are no part of the state */
-  const native_tally *t = &n->tallies[UL_SLOT_ALL];
   ul_totals *out = &n->totals;
 
   out->reserved_bytes = n->reserved_bytes;
-  out->allocated_bytes = (uint64_t)t->current[1];
+  out->allocated_bytes = ul_native_allocated_bytes(n);
   out->active_bytes = out->allocated_bytes + n->waiting[UL_SLOT_ALL].bytes;
-  out->requested_bytes = (uint64_t)t->requested;
+  out->requested_bytes =
+      (uint64_t)(n->tallies[UL_SLOT_SMALL].requested + n->tallies[UL_SLOT_LARGE].requested);
   out->live_bytes = out->requested_bytes - n->waiting_requested - n->excess_requested;
-  out->live_rounded_bytes = n->live_rounded_bytes;
+  out->live_rounded_bytes = out->allocated_bytes - n->tail_bytes;
   out->releasable_bytes = n->whole_bytes[0];
   out->held_bytes = n->whole_bytes[1];
   out->segment_count = n->segment_count;

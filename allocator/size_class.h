@@ -14,7 +14,7 @@ typedef struct ul_size_class {
   uint32_t count;
   uint32_t is_many;
   union {
-    ul_tie few[UL_CLASS_FEW]; /* ascending */
+    ul_tie few[UL_CLASS_FEW]; /* descending: the lowest, which is asked for, is last */
     ul_tie_list many;
   } items;
   uint64_t bytes; /* of each block */
@@ -28,43 +28,26 @@ int ul_size_class_copy(ul_size_class *to, const ul_size_class *from);
 static inline int ul_size_class_add(ul_size_class *c, uint64_t tie, uint32_t block) {
   const ul_tie fresh = {tie, block};
   ul_tie *few = c->items.few;
+  uint32_t at = c->count;
 
-  if (c->is_many || c->count == UL_CLASS_FEW)
+  if (c->is_many || at == UL_CLASS_FEW)
     return ul_size_class_add_to_many(c, fresh);
-  if (c->count == 0 || few[c->count - 1].tie < tie) {
-    few[c->count] = fresh;
-  } else if (c->count == 1) {
-    few[1] = few[0];
-    few[0] = fresh;
-  } else {
-    few[2] = few[1];
-    if (few[0].tie < tie) {
-      few[1] = fresh;
-    } else {
-      few[1] = few[0];
-      few[0] = fresh;
-    }
-  }
+  for (; at && few[at - 1].tie < tie; at--)
+    few[at] = few[at - 1];
+  few[at] = fresh;
   c->count++;
   return 1;
 }
 
 /* The lowest tie of a class that has some. */
 static inline ul_tie ul_size_class_first(const ul_size_class *c) {
-  const ul_tie_at first = {0, 0};
-
-  return c->is_many ? *ul_tie_list_get(&c->items.many, first) : c->items.few[0];
+  return c->is_many ? ul_tie_list_first(&c->items.many) : c->items.few[c->count - 1];
 }
 
-/* Removes the lowest tie, which is `tie`. */
-static inline void ul_size_class_drop_first(ul_size_class *c, uint64_t tie) {
-  if (c->is_many) {
-    ul_size_class_remove_from_many(c, tie);
-    return;
-  }
-  c->items.few[0] = c->items.few[1];
-  c->items.few[1] = c->items.few[2];
+/* Removes it. */
+static inline ul_tie ul_size_class_take_first(ul_size_class *c) {
   c->count--;
+  return c->is_many ? ul_tie_list_take_first(&c->items.many) : c->items.few[c->count];
 }
 
 /* Returns 0 if there is no such tie. */
@@ -84,7 +67,7 @@ static inline int ul_size_class_remove(ul_size_class *c, uint64_t tie) {
 }
 
 static inline ul_tie ul_size_class_at(const ul_size_class *c, ul_tie_at at) {
-  return c->is_many ? *ul_tie_list_get(&c->items.many, at) : c->items.few[at.index];
+  return c->is_many ? ul_tie_list_get(&c->items.many, at) : c->items.few[c->count - 1 - at.index];
 }
 
 static inline ul_tie_at ul_size_class_last(const ul_size_class *c) {

@@ -6,14 +6,6 @@
 
 #include "base/vec.h"
 
-enum { CHUNK_TIES = 64 };
-
-/* Chunks ascend; the ties in one descend. */
-struct ul_tie_chunk {
-  uint32_t count;
-  ul_tie ties[CHUNK_TIES];
-};
-
 /* Index of the first chunk whose highest tie is not below; the number of chunks if there is none.
  */
 static size_t find_chunk(const ul_tie_list *list, uint64_t tie) {
@@ -21,7 +13,7 @@ static size_t find_chunk(const ul_tie_list *list, uint64_t tie) {
 
   while (low < high) {
     middle = low + (high - low) / 2;
-    if (list->chunks[middle]->ties[0].tie < tie)
+    if (list->chunks[middle]->ties[0] < tie)
       low = middle + 1;
     else
       high = middle;
@@ -29,34 +21,39 @@ static size_t find_chunk(const ul_tie_list *list, uint64_t tie) {
   return low;
 }
 
-/* Where a tie is in a chunk, or would be inserted. */
-static uint32_t find_tie(const struct ul_tie_chunk *chunk, uint64_t tie) {
-  uint32_t low = 0, high = chunk->count, middle;
+/* Where a tie is in a chunk, or would be inserted. No branch: ties have no pattern. */
+static uint32_t find_tie(const ul_tie_chunk *chunk, uint64_t tie) {
+  const uint64_t *base = chunk->ties;
+  uint32_t length = chunk->count;
 
-  if (high && chunk->ties[high - 1].tie > tie)
-    return high; /* lower than all: the end of most frees in order of age */
-  while (low < high) {
-    middle = low + (high - low) / 2;
-    if (chunk->ties[middle].tie > tie)
-      low = middle + 1;
-    else
-      high = middle;
+  if (length && base[length - 1] > tie)
+    return length; /* lower than all: the end of most frees in order of age */
+  while (length > 1) {
+    const uint32_t half = length / 2;
+    base += half & -(uint32_t)(base[half - 1] > tie);
+    length -= half;
   }
-  return low;
+  return (uint32_t)(base - chunk->ties) + (length && *base > tie);
+}
+
+static void move_ties(ul_tie_chunk *to, uint32_t at, const ul_tie_chunk *from, uint32_t first,
+                      uint32_t count) {
+  memmove(&to->ties[at], &from->ties[first], count * sizeof(to->ties[0]));
+  memmove(&to->blocks[at], &from->blocks[first], count * sizeof(to->blocks[0]));
 }
 
 static int insert_chunk(ul_tie_list *list, size_t at) {
-  struct ul_tie_chunk *chunk;
+  ul_tie_chunk *chunk;
 
   if (!ul_vec_grow((void **)&list->chunks, &list->chunk_capacity, list->chunk_count + 1,
-                   sizeof(struct ul_tie_chunk *)))
+                   sizeof(ul_tie_chunk *)))
     return 0;
   chunk = malloc(sizeof(*chunk));
   if (!chunk)
     return 0;
   chunk->count = 0;
   memmove(&list->chunks[at + 1], &list->chunks[at],
-          (list->chunk_count - at) * sizeof(struct ul_tie_chunk *));
+          (list->chunk_count - at) * sizeof(ul_tie_chunk *));
   list->chunks[at] = chunk;
   list->chunk_count++;
   return 1;
@@ -67,7 +64,7 @@ static int is_empty(const ul_tie_list *list) {
 }
 
 int ul_tie_list_insert(ul_tie_list *list, ul_tie tie) {
-  struct ul_tie_chunk *chunk, *higher;
+  ul_tie_chunk *chunk, *higher;
   size_t c = 0;
   uint32_t i;
 
@@ -79,26 +76,35 @@ int ul_tie_list_insert(ul_tie_list *list, ul_tie tie) {
       c--;
   }
   chunk = list->chunks[c];
-  if (chunk->count == CHUNK_TIES) {
+  if (chunk->count == UL_CHUNK_TIES) {
     if (!insert_chunk(list, c + 1))
       return 0;
     higher = list->chunks[c + 1];
-    higher->count = CHUNK_TIES / 2;
-    memcpy(higher->ties, chunk->ties, higher->count * sizeof(ul_tie));
+    higher->count = UL_CHUNK_TIES / 2;
+    move_ties(higher, 0, chunk, 0, higher->count);
     chunk->count -= higher->count;
-    memmove(chunk->ties, &chunk->ties[higher->count], chunk->count * sizeof(ul_tie));
-    if (chunk->ties[0].tie < tie.tie)
+    move_ties(chunk, 0, chunk, higher->count, chunk->count);
+    if (chunk->ties[0] < tie.tie)
       chunk = higher;
   }
   i = find_tie(chunk, tie.tie);
-  memmove(&chunk->ties[i + 1], &chunk->ties[i], (chunk->count - i) * sizeof(ul_tie));
-  chunk->ties[i] = tie;
+  if (i < chunk->count)
+    move_ties(chunk, i + 1, chunk, i, chunk->count - i);
+  chunk->ties[i] = tie.tie;
+  chunk->blocks[i] = tie.block;
   chunk->count++;
   return 1;
 }
 
+static void drop_chunk(ul_tie_list *list, size_t at) {
+  free(list->chunks[at]);
+  list->chunk_count--;
+  memmove(&list->chunks[at], &list->chunks[at + 1],
+          (list->chunk_count - at) * sizeof(ul_tie_chunk *));
+}
+
 int ul_tie_list_remove(ul_tie_list *list, uint64_t tie) {
-  struct ul_tie_chunk *chunk;
+  ul_tie_chunk *chunk;
   uint32_t i;
   size_t c;
 
@@ -108,24 +114,27 @@ int ul_tie_list_remove(ul_tie_list *list, uint64_t tie) {
   if (c == list->chunk_count)
     return 0;
   chunk = list->chunks[c];
-  i = chunk->ties[chunk->count - 1].tie == tie ? chunk->count - 1 : find_tie(chunk, tie);
-  if (i == chunk->count || chunk->ties[i].tie != tie)
+  i = chunk->ties[chunk->count - 1] == tie ? chunk->count - 1 : find_tie(chunk, tie);
+  if (i == chunk->count || chunk->ties[i] != tie)
     return 0;
   chunk->count--;
-  memmove(&chunk->ties[i], &chunk->ties[i + 1], (chunk->count - i) * sizeof(ul_tie));
-  if (!chunk->count && list->chunk_count > 1) {
-    free(chunk);
-    list->chunk_count--;
-    memmove(&list->chunks[c], &list->chunks[c + 1],
-            (list->chunk_count - c) * sizeof(struct ul_tie_chunk *));
-  }
+  if (i < chunk->count)
+    move_ties(chunk, i, chunk, i + 1, chunk->count - i);
+  if (!chunk->count && list->chunk_count > 1)
+    drop_chunk(list, c);
   return 1;
 }
 
-const ul_tie *ul_tie_list_get(const ul_tie_list *list, ul_tie_at at) {
-  const struct ul_tie_chunk *chunk = list->chunks[at.chunk];
+void ul_tie_list_drop_first_chunk(ul_tie_list *list) {
+  drop_chunk(list, 0);
+}
 
-  return &chunk->ties[chunk->count - 1 - at.index];
+ul_tie ul_tie_list_get(const ul_tie_list *list, ul_tie_at at) {
+  const ul_tie_chunk *chunk = list->chunks[at.chunk];
+  const uint32_t i = chunk->count - 1 - at.index;
+  const ul_tie tie = {chunk->ties[i], chunk->blocks[i]};
+
+  return tie;
 }
 
 ul_tie_at ul_tie_list_last(const ul_tie_list *list) {

@@ -14,8 +14,17 @@ typedef struct ul_tie {
   uint32_t block;
 } ul_tie;
 
+enum { UL_CHUNK_TIES = 64 };
+
+/* Chunks ascend; the ties in one descend. */
+typedef struct ul_tie_chunk {
+  uint32_t count;
+  uint32_t blocks[UL_CHUNK_TIES];
+  uint64_t ties[UL_CHUNK_TIES];
+} ul_tie_chunk;
+
 typedef struct ul_tie_list {
-  struct ul_tie_chunk **chunks; /* none is empty, unless it is the only one */
+  ul_tie_chunk **chunks; /* none is empty, unless it is the only one */
   size_t chunk_count, chunk_capacity;
 } ul_tie_list;
 
@@ -31,13 +40,34 @@ int ul_tie_list_insert(ul_tie_list *list, ul_tie tie);
 int ul_tie_list_remove(ul_tie_list *list, uint64_t tie);
 
 /* The entry at a position. */
-const ul_tie *ul_tie_list_get(const ul_tie_list *list, ul_tie_at at);
+ul_tie ul_tie_list_get(const ul_tie_list *list, ul_tie_at at);
 
 /* The position of the last entry of a list that has some (the first is {0, 0}), and moves, which
  * return 0 at the ends and leave *at as it was. */
 ul_tie_at ul_tie_list_last(const ul_tie_list *list);
 int ul_tie_list_next(const ul_tie_list *list, ul_tie_at *at);
 int ul_tie_list_previous(const ul_tie_list *list, ul_tie_at *at);
+
+/* The lowest tie of a list that has some; and out of the list. */
+void ul_tie_list_drop_first_chunk(ul_tie_list *list);
+
+static inline ul_tie ul_tie_list_first(const ul_tie_list *list) {
+  const ul_tie_chunk *chunk = list->chunks[0];
+  const uint32_t last = chunk->count - 1;
+  const ul_tie first = {chunk->ties[last], chunk->blocks[last]};
+
+  return first;
+}
+
+static inline ul_tie ul_tie_list_take_first(ul_tie_list *list) {
+  ul_tie_chunk *chunk = list->chunks[0];
+  const ul_tie first = ul_tie_list_first(list);
+
+  chunk->count--;
+  if (!chunk->count && list->chunk_count > 1)
+    ul_tie_list_drop_first_chunk(list);
+  return first;
+}
 
 void ul_tie_list_release(ul_tie_list *list);
 
