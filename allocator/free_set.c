@@ -357,7 +357,7 @@ ul_free_entry ul_free_set_lower_bound(ul_free_set *set, uint64_t bytes, ul_free_
   ul_free_at local, *here = at ? at : &local;
   ul_class_ref ref;
 
-  if (!set->count || !settle(set))
+  if (bytes >= UL_FREE_NO_SIZE || !set->count || !settle(set))
     return no_entry;
   if (!bytes)
     bytes = 1;

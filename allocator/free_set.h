@@ -28,7 +28,7 @@ typedef struct ul_free_entry {
   uint32_t block; /* never 0 */
 } ul_free_entry;
 
-/* Larger than any size, and positive where vectors are compared. */
+/* Larger than any block, and positive where vectors are compared. */
 #define UL_FREE_NO_SIZE UINT64_C(0x7f7f7f7f7f7f7f7f)
 
 enum {
