@@ -276,7 +276,7 @@ static int make_request(naive *n, const ul_event *e, naive_request *r, ul_outcom
   r->small = r->rounded <= UL_SMALL_LIMIT_BYTES;
   r->expandable = expandable_for(n, routed);
   o->segment_bytes = r->segment_bytes;
-  if (e->bytes > UINT64_MAX - UL_SEGMENT_QUANTUM) {
+  if (e->bytes > UINT64_MAX - UL_SEGMENT_QUANTUM + 1) {
     ul_naive_reject(o, "a size that wraps around when it is rounded up");
     return 0;
   }

@@ -165,7 +165,7 @@ static int make_request(native *n, const ul_event *event, native_request *r, ul_
   r->device = event->device;
   r->small = r->rounded <= UL_SMALL_LIMIT_BYTES;
   outcome->segment_bytes = r->segment_bytes;
-  if (event->bytes > UINT64_MAX - UL_SEGMENT_QUANTUM) {
+  if (event->bytes > UINT64_MAX - UL_SEGMENT_QUANTUM + 1) {
     ul_native_reject(outcome, "a size that wraps around when it is rounded up");
     return 1;
   }
