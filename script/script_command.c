@@ -8,8 +8,8 @@
 #include "ullage/event.h"
 
 /* args: one letter an argument, a capital one may be left out.
- *   i id  b bytes  s stream  k pool  q pool or 0  n number  x address  d fraction
- *   t the rest of the line */
+ *   i id  b bytes  B the same, not 0  s stream  k pool  q pool or 0  n number  x address  d
+ * fraction t the rest of the line */
 static const struct command_row {
   const char *word, *second;
   ul_script_kind kind;
@@ -22,7 +22,7 @@ static const struct command_row {
     {"e", NULL, UL_SCRIPT_EMPTY_CACHE, "Q", "empty_cache"},
     {"frac", NULL, UL_SCRIPT_FRACTION, "d", "fraction"},
     {"ext", NULL, UL_SCRIPT_EXTERNAL, "b", "external"},
-    {"total", NULL, UL_SCRIPT_TOTAL, "b", "total"},
+    {"total", NULL, UL_SCRIPT_TOTAL, "c", "total"},
     {"pool", "begin", UL_SCRIPT_POOL_BEGIN, "kS", "pool_begin"},
     {"pool", "end", UL_SCRIPT_POOL_END, "kS", "pool_end"},
     {"pool", "release", UL_SCRIPT_POOL_RELEASE, "k", "pool_release"},
@@ -120,7 +120,7 @@ static ul_status read_fraction(reader *r, double *out) {
   char *end;
   double value;
 
-  if (!strchr("0123456789.-", r->at[0]) || !r->at[0])
+  if (!strchr("0123456789.+-niNI", r->at[0]) || !r->at[0])
     return unexpected(r, "a fraction of the device, as 0.5");
   value = strtod(r->at, &end);
   if (end != r->at + word_size(r->at))
@@ -139,6 +139,11 @@ static ul_status read_argument(reader *r, ul_script_command *out, char letter) {
   case 'b':
     return read_number(r, &out->bytes, 10, UINT64_MAX,
                        "a number of bytes up to 18446744073709551615");
+  case 'c':
+    if (is_word(r->at, "0"))
+      return unexpected(r, "a number of bytes from 1 to 18446744073709551615");
+    return read_number(r, &out->bytes, 10, UINT64_MAX,
+                       "a number of bytes from 1 to 18446744073709551615");
   case 's':
     UL_TRY(read_number(r, &value, 10, UL_STREAM_ALL - 1, "a stream from 0 to 4294967294"));
     out->stream = (uint32_t)value;

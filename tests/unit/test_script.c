@@ -109,6 +109,8 @@ Test(script, refuses_what_is_no_argument) {
                  "script:1: expected a fraction of the device, as 0.5, found 'half'");
   expect_refusal("frac 0.5x", UL_E_MALFORMED,
                  "script:1: expected a fraction of the device, as 0.5, found '0.5x'");
+  expect_refusal("total 0", UL_E_MALFORMED,
+                 "script:1: expected a number of bytes from 1 to 18446744073709551615, found '0'");
   expect_refusal("at 1 5 12g", UL_E_MALFORMED,
                  "script:1: expected a hexadecimal offset on the device, found '12g'");
   expect_refusal("dev 64", UL_E_MALFORMED, "script:1: expected a device from 0 to 63, found 64");
@@ -186,6 +188,12 @@ Test(script, takes_the_environment_from_its_head) {
                  "script:2: expected PYTORCH_ALLOC_CONF once, found it again");
   expect_refusal("a 1 1\n# env FAKE_TOTAL=5\n", UL_E_MALFORMED,
                  "script:2: expected every '# env' line before the first event, found one here");
+}
+
+/* As every release answers: an error, and the next line is answered. */
+Test(script, impossible_fractions_are_errors) {
+  expect("frac nan\nfrac inf\nfrac -0.1\nfrac 1.01\na 1 1\n",
+         "X 1 error\nX 2 error\nX 3 error\nX 4 error\nD 5 M 0 2097152\nA 5 1 0 512\n");
 }
 
 /* As the library of 2.10.0 answers. Keys of no particular device come from the second variable, and
