@@ -7,6 +7,7 @@
 #include <threads.h>
 
 #include "allocator/oom_text.h"
+#include "allocator/refusals.h"
 #include "allocator/settings.h"
 #include "base/error.h"
 #include "ullage/models.h"
@@ -212,6 +213,10 @@ size_t ul_model_message(const ul_model *model, char *out, size_t capacity) {
   if (!model || !model->ops->oom || !model->ops->oom(model->state, &facts))
     return 0;
   return ul_oom_text(out, out ? capacity : 0, model->ops->profile(model->state), &facts);
+}
+
+const char *ul_model_raises(const ul_model *model, const char *reason) {
+  return model ? ul_refusal_text(model->ops->profile(model->state), reason) : "";
 }
 
 void ul_model_reset_accumulated(ul_model *model) {

@@ -29,7 +29,7 @@ typedef struct ul_answer {
   uint64_t line;
   uint16_t device;
   uint16_t seen_from; /* the device that the lines are about */
-  uint16_t release;   /* major * 100 + minor; UINT16_MAX the newest */
+  uint16_t release;   /* major * 100 + minor */
   ul_answer_result result;
   uint64_t address, bytes;
   const ul_driver_call *calls;

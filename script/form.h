@@ -12,10 +12,6 @@ typedef enum ul_script_form {
   UL_SCRIPT_FORM_COUNT
 } ul_script_form;
 
-/* major * 100 + minor of a release as users write it ("2.9.1+cu128"); NULL, "" and what is no
- * release: newer than all. */
-uint16_t ul_script_release(const char *torch);
-
 /* Whether the release has it. */
 int ul_script_has(uint16_t release, ul_script_form form);
 

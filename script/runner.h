@@ -30,6 +30,7 @@ typedef struct ul_runner {
   const ul_printer_ops *printer;
   void *printer_state;
   uint16_t release;
+  const char *release_name; /* "2.9" */
   ul_script_device devices[UL_SCRIPT_DEVICES];
   ul_script_ids ids;
   unsigned current;        /* device */

@@ -6,6 +6,7 @@
 #include "script/runner.h"
 
 #include "base/error.h"
+#include "ullage/models.h"
 #include "ullage/settings.h"
 
 static void add_warning(ul_script_result *result, const char *text) {
@@ -84,10 +85,13 @@ static ul_status open_device(ul_runner *r, unsigned device, ul_error *err) {
 }
 
 ul_status ul_runner_open(ul_runner *r, ul_error *err) {
+  ul_release_choice choice;
   unsigned device;
 
   if (!r->opened) {
-    r->release = ul_script_release(r->options->torch);
+    UL_TRY(ul_release_choose(&choice, r->options->torch, err));
+    r->release = choice.release->number;
+    r->release_name = choice.release->name;
     r->device_bytes = r->options->device_bytes ? r->options->device_bytes : r->header.device_bytes;
     for (device = 0; device < r->header.devices; device++)
       UL_TRY(open_device(r, device, err));

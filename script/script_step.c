@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -23,6 +24,30 @@ static ul_status refuse(ul_answer *a, const char *why) {
   a->result = UL_ANSWER_ERROR;
   a->message = why;
   return UL_OK;
+}
+
+/* The number that PyTorch names in what it raises. */
+static void format_number(char *out, size_t size, const ul_script_command *c) {
+  if (c->kind == UL_SCRIPT_FRACTION)
+    snprintf(out, size, "%g", c->fraction);
+  else
+    snprintf(out, size, "0x%" PRIx64, UL_SCRIPT_BASE + c->address);
+}
+
+/* An event that makes no sense: why, and what PyTorch raises for it. */
+static ul_status reject(ul_runner *r, ul_answer *a, const char *why) {
+  const char *raised = ul_model_raises(r->devices[a->device].model, why);
+  const char *gap = strstr(raised, "{}");
+  char number[32] = "";
+
+  if (!raised[0])
+    return refuse(a, why);
+  if (gap)
+    format_number(number, sizeof(number), a->command);
+  snprintf(r->message, sizeof(r->message), "%s; PyTorch %s raises \"%.*s%s%s\"", why,
+           r->release_name, gap ? (int)(gap - raised) : (int)strlen(raised), raised, number,
+           gap ? gap + 2 : "");
+  return refuse(a, r->message);
 }
 
 static ul_status missing(ul_answer *a, const char *which) {
@@ -77,9 +102,8 @@ static ul_status apply(ul_runner *r, ul_answer *a, ul_event *event, ul_error *er
     a->free_bytes = o.device_free_bytes;
     break;
   case UL_OUTCOME_REJECTED:
-    a->result = UL_ANSWER_ERROR;
     r->result.rejected++;
-    break;
+    return reject(r, a, o.reason);
   case UL_OUTCOME_BROKEN:
     a->result = UL_ANSWER_BROKEN;
     break;
@@ -231,7 +255,7 @@ static ul_status fraction(ul_runner *r, ul_answer *a, const ul_script_command *c
   ul_event event = {.kind = UL_EVENT_SET_FRACTION};
 
   if (!(c->fraction >= 0.0 && c->fraction <= 1.0))
-    return refuse(a, "a memory fraction is from 0 to 1");
+    return reject(r, a, "a memory fraction is from 0 to 1");
   event.bytes = ul_model_fraction_limit(r->devices[a->device].model, c->fraction);
   return apply(r, a, &event, err);
 }

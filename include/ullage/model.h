@@ -184,6 +184,11 @@ UL_API int ul_model_is_approximate(const ul_model *model);
  * text, 0 if the last event was no OOM. */
 UL_API size_t ul_model_message(const ul_model *model, char *out, size_t capacity);
 
+/* What this release raises where the model rejects an event for that reason (ul_outcome.reason),
+ * with {} for the number that the caller gave; "" where it raises nothing: the event cannot be made
+ * there. Static storage. */
+UL_API const char *ul_model_raises(const ul_model *model, const char *reason);
+
 /* torch.cuda.memory._record_memory_history: on with a ring of max_entries, or off. */
 UL_API ul_status ul_model_record_history(ul_model *model, int enabled, uint64_t max_entries,
                                          ul_error *err) UL_MUST_USE;

@@ -196,6 +196,59 @@ Test(script, impossible_fractions_are_errors) {
          "X 1 error\nX 2 error\nX 3 error\nX 4 error\nD 5 M 0 2097152\nA 5 1 0 512\n");
 }
 
+/* What the libraries of 1.13.1, 2.1.2, 2.6.0, 2.9.1, 2.12.1 and 2.15.0 raise, without the places in
+ * PyTorch's source. */
+Test(script, rejected_events_quote_the_release) {
+  static const struct {
+    const char *torch, *script, *raised;
+  } rows[] = {
+      {"1.13", "frac 1.5", "invalid fraction:1.5. Please set within (0, 1)."},
+      {"2.9", "frac -1", "invalid fraction:-1. Please set within [0, 1]."},
+      {"1.13", "pool end 3", "it != capture_to_pool_map.end() INTERNAL ASSERT FAILED"},
+      {"2.1", "pool end 3", "it != stream_to_pool_map.end() INTERNAL ASSERT FAILED"},
+      {"2.12", "cap end 3", "endAllocatePool: not currently recording to mempool_id"},
+      {"2.15", "cap end 3",
+       "active_captures_ > 0 INTERNAL ASSERT FAILED; captureEnd called with no active capture"},
+      {"2.1", "pool begin 3\npool begin 3", "inserted INTERNAL ASSERT FAILED"},
+      {"2.6", "pool begin 3\npool begin 3", "beginAllocateToPool: already recording to mempool_id"},
+      {"2.9", "pool release 3", "it != graph_pools.end() INTERNAL ASSERT FAILED"},
+      {"2.6", "pool begin 4\ne", "captures_underway.empty() INTERNAL ASSERT FAILED"},
+      {"2.6", "ckpt 55 2", "Could not find pool of id"},
+      {"2.15", "at 7 100 0", "Could not allocate CUDA storage at exact address 0x7f4000000000"},
+      {"2.15", "a 1 1\nat 6 100 101",
+       "mallocWithAddress: addr must be aligned to kMinBlockSize (512 bytes), got 0x7f4000000101"},
+  };
+  static const char *const backends[] = {"naive", "native"};
+  ul_script_options options = plain();
+  char quoted[256];
+  size_t i, backend;
+
+  options.sections = UL_SCRIPT_MESSAGE;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    options.torch = rows[i].torch;
+    snprintf(quoted, sizeof(quoted), "; PyTorch %s raises \"%s\"\n", rows[i].torch, rows[i].raised);
+    for (backend = 0; backend < 2; backend++) {
+      options.backend = backends[backend];
+      cr_assert(eq(int, run_with(rows[i].script, &options), UL_OK), "%s", err.message);
+      cr_expect(ne(ptr, strstr(answer.text, quoted), NULL), "%s, %s: %s", rows[i].torch,
+                rows[i].script, answer.text);
+    }
+  }
+}
+
+/* A release is the same however it is written. */
+Test(script, releases_have_their_calls_however_they_are_written) {
+  static const char *const names[] = {"2.5", "v2.5", "2.5.1", "2.5.1+cu124", "2.5.0a0+git1"};
+  ul_script_options options = plain();
+  size_t i;
+
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    options.torch = names[i];
+    cr_assert(eq(int, run_with("pool create 1\n", &options), UL_OK), "%s", err.message);
+    cr_expect(eq(str, answer.text, "X 1 unsupported create\n"), "%s", names[i]);
+  }
+}
+
 /* As the library of 2.10.0 answers. Keys of no particular device come from the second variable, and
  * CUDA's own from the third; through 2.9 both are ignored. 2.10.0 takes 0.5 of 64 MiB as its limit.
  */
