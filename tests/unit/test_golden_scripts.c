@@ -73,17 +73,30 @@ static struct archive read_archive(const char *name) {
   return archive;
 }
 
+/* The next title from at on, or the end. No strstr: under AddressSanitizer each call measures all
+ * of the text that is left. */
+static const char *next_title(const struct archive *archive, const char *at) {
+  const char *const end = archive->text.items + archive->text.count;
+
+  for (at = memchr(at, '=', (size_t)(end - at)); at; at = memchr(at, '=', (size_t)(end - at))) {
+    if (strncmp(at, "== ", 3) == 0)
+      return at;
+    at++;
+  }
+  return end;
+}
+
 /* The lines under the title; *size of them. */
 static const char *find_file(const struct archive *archive, const char *title, size_t *size) {
+  const char *const end = archive->text.items + archive->text.count;
   const size_t length = strlen(title);
-  const char *at = archive->text.items, *end;
+  const char *at;
 
-  while ((at = strstr(at, "== ")) != NULL) {
+  for (at = next_title(archive, archive->text.items); at < end; at = next_title(archive, at)) {
     at += 3;
     if (strncmp(at, title, length) == 0 && at[length] == '\n') {
       at += length + 1;
-      end = strstr(at, "== ");
-      *size = end ? (size_t)(end - at) : strlen(at);
+      *size = (size_t)(next_title(archive, at) - at);
       return at;
     }
   }
