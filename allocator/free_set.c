@@ -9,6 +9,8 @@
 
 enum { SPLIT_ABOVE = 48 };
 
+#define IN_UNITS SIZE_MAX
+
 static const ul_free_entry no_entry = {0, 0, 0};
 
 void ul_free_set_init(ul_free_set *set, ul_free_index index) {
@@ -271,14 +273,14 @@ static int settle(ul_free_set *set) {
 }
 
 static void set_at(ul_free_at *at, ul_class_ref ref) {
-  at->leaf = ref.leaf ? ref.leaf->index : 0;
+  at->leaf = ref.leaf ? ref.leaf->index : IN_UNITS;
   at->slot = ref.position;
 }
 
 static ul_class_ref ref_at(const ul_free_set *set, const ul_free_at *at) {
-  const ul_class_ref unit = {set->units ? &set->units->classes[at->slot] : NULL, NULL, at->slot};
-
-  return set->units ? unit : ul_free_ref_to(set->leaves[at->leaf], at->slot);
+  if (at->leaf == IN_UNITS)
+    return (ul_class_ref){&set->units->classes[at->slot], NULL, at->slot};
+  return ul_free_ref_to(set->leaves[at->leaf], at->slot);
 }
 
 static ul_free_entry entry_at(const ul_free_set *set, const ul_free_at *at) {
@@ -319,14 +321,17 @@ static uint32_t previous_unit(const ul_free_units *u, uint32_t before) {
   return UL_FREE_UNITS;
 }
 
+/* The first class with blocks from there on: units first, for all of the directory is larger. */
 static int find_used_from(const ul_free_set *set, size_t leaf, uint32_t slot, ul_free_at *at) {
   ul_class_ref ref;
 
   at->item.chunk = at->item.index = 0;
-  if (set->units) {
-    const uint32_t unit = next_unit(set->units, slot);
-    at->slot = unit;
-    return unit < UL_FREE_UNITS;
+  if (leaf == IN_UNITS) {
+    at->leaf = leaf;
+    at->slot = set->units ? next_unit(set->units, slot) : UL_FREE_UNITS;
+    if (at->slot < UL_FREE_UNITS)
+      return 1;
+    leaf = slot = 0;
   }
   ref = ul_free_used_from(set, leaf, slot);
   if (!ref.class)
@@ -336,19 +341,21 @@ static int find_used_from(const ul_free_set *set, size_t leaf, uint32_t slot, ul
 }
 
 static int find_used_before(const ul_free_set *set, size_t leaf, uint32_t slot, ul_free_at *at) {
-  ul_class_ref ref;
+  ul_class_ref ref = ul_free_no_class;
 
-  if (set->units) {
-    at->slot = previous_unit(set->units, slot);
+  if (leaf != IN_UNITS) {
+    if (set->leaf_count)
+      ref = used_before(set, leaf, slot);
+    slot = UL_FREE_UNITS;
+  }
+  if (!ref.class) {
+    at->leaf = IN_UNITS;
+    at->slot = set->units ? previous_unit(set->units, slot) : UL_FREE_UNITS;
     if (at->slot == UL_FREE_UNITS)
       return 0;
-  } else {
-    ref = used_before(set, leaf, slot);
-    if (!ref.class)
-      return 0;
-    set_at(at, ref);
+    ref = ref_at(set, at);
   }
-  ref = ref_at(set, at);
+  set_at(at, ref);
   at->item = ul_size_class_last(ref.class);
   return 1;
 }
@@ -361,11 +368,8 @@ ul_free_entry ul_free_set_lower_bound(ul_free_set *set, uint64_t bytes, ul_free_
     return no_entry;
   if (!bytes)
     bytes = 1;
-  if (set->units) {
-    if (bytes > (uint64_t)UL_FREE_UNITS * UL_FREE_UNIT)
-      return no_entry;
+  if (set->units)
     bytes = (bytes + UL_FREE_UNIT - 1) / UL_FREE_UNIT * UL_FREE_UNIT;
-  }
   ref = ul_free_fit(set, bytes);
   if (!ref.class)
     return no_entry;
@@ -376,9 +380,7 @@ ul_free_entry ul_free_set_lower_bound(ul_free_set *set, uint64_t bytes, ul_free_
 
 /* Past the held entry. */
 static ul_free_entry first_of_index(const ul_free_set *set, ul_free_at *at) {
-  if (set->index == UL_FREE_BY_UNITS && !set->units)
-    return no_entry;
-  return find_used_from(set, 0, 0, at) ? entry_at(set, at) : no_entry;
+  return find_used_from(set, IN_UNITS, 0, at) ? entry_at(set, at) : no_entry;
 }
 
 ul_free_entry ul_free_set_first(ul_free_set *set, ul_free_at *at) {
@@ -389,7 +391,7 @@ ul_free_entry ul_free_set_last(ul_free_set *set, ul_free_at *at) {
   const size_t leaf = set->leaf_count ? set->leaf_count - 1 : 0;
 
   if (!set->count || !settle(set) ||
-      !find_used_before(set, leaf, set->units ? UL_FREE_UNITS : UL_FREE_LEAF, at))
+      !find_used_before(set, leaf, UL_FREE_LEAF, at))
     return no_entry;
   return entry_at(set, at);
 }

@@ -4,9 +4,9 @@
  *
  * The order is split in two. Sizes lead to classes, a class holds the ties of one size. Two
  * indices of sizes:
- * units, for sizes that are multiples of 512 bytes up to 2 MiB (small pools): a class for each of
+ * units, in small pools, for sizes that are multiples of 512 bytes up to 2 MiB: a class for each of
  * the 4096 sizes, and bits that say which have blocks;
- * directory, for any size: sorted leaves of up to 64 sizes with a word that says which of them have
+ * directory, for all others: sorted leaves of up to 64 sizes with a word that says which of them have
  * blocks; a size that runs empty only loses its bit, since programs ask for the same sizes again
  * and again. A direct-mapped cache in front knows where sizes that were asked for before are, or
  * would be, without a search. In front of either, the entry inserted last is held back: it is often
@@ -38,6 +38,7 @@ enum {
   UL_FREE_GROUP = 8, /* of sizes: compared at once */
   UL_FREE_UNIT = 512,
   UL_FREE_UNITS = 4096,
+  UL_FREE_UNITS_BYTES = UL_FREE_UNIT * UL_FREE_UNITS, /* larger ones are in the directory */
 };
 
 /* How a set finds sizes. */
@@ -75,7 +76,7 @@ typedef struct ul_free_cached {
 
 typedef struct ul_free_set {
   ul_free_entry held;    /* block 0, bytes 0: none */
-  ul_free_units *units;  /* NULL: directory */
+  ul_free_units *units; /* NULL: none yet, or no index by units */
   uint64_t count;        /* entries, the held one included */
   ul_free_cached *cache; /* UL_FREE_CACHE rows of sizes of blocks, as many of sizes asked for */
   ul_free_leaf **leaves;
@@ -87,7 +88,7 @@ typedef struct ul_free_set {
 
 /* A position; valid until the set changes. */
 typedef struct ul_free_at {
-  size_t leaf;
+  size_t leaf; /* SIZE_MAX: units */
   uint32_t slot;
   ul_tie_at item;
 } ul_free_at;

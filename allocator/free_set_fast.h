@@ -199,7 +199,7 @@ UL_INLINE ul_class_ref ul_free_unit_class(ul_free_set *set, uint64_t bytes) {
 UL_INLINE ul_class_ref ul_free_class_of(ul_free_set *set, uint64_t bytes) {
   const ul_free_cached *row;
 
-  if (set->units)
+  if (set->units && bytes <= UL_FREE_UNITS_BYTES)
     return ul_free_unit_class(set, bytes);
   if (!set->cache)
     return ul_free_no_class;
@@ -213,7 +213,7 @@ UL_INLINE ul_class_ref ul_free_class_of(ul_free_set *set, uint64_t bytes) {
 UL_INLINE ul_class_ref ul_free_make_class(ul_free_set *set, uint64_t bytes) {
   const ul_free_cached *row;
 
-  if (set->units)
+  if (set->units && bytes <= UL_FREE_UNITS_BYTES)
     return ul_free_unit_class(set, bytes);
   if (set->cache) {
     row = ul_free_class_row(set, bytes);
@@ -277,28 +277,35 @@ UL_INLINE void ul_free_take_known(ul_free_set *set, uint64_t bytes, uint64_t tie
     ul_free_index_remove(set, bytes, tie);
 }
 
+/* The first size of the units with blocks that is not below bytes; bytes is one of them. */
+UL_INLINE ul_class_ref ul_free_fit_unit(ul_free_units *u, uint64_t bytes) {
+  uint32_t at = (uint32_t)(bytes / UL_FREE_UNIT) - 1, word = at / 64;
+  uint64_t bits = u->occupied[word] >> at % 64;
+
+  if (bits) {
+    at += (uint32_t)__builtin_ctzll(bits);
+  } else {
+    bits = u->summary >> word >> 1;
+    if (!bits)
+      return ul_free_no_class;
+    word += 1 + (uint32_t)__builtin_ctzll(bits);
+    at = word * 64 + (uint32_t)__builtin_ctzll(u->occupied[word]);
+  }
+  return (ul_class_ref){&u->classes[at], NULL, at};
+}
+
 /* The first size of the index with blocks that is not below bytes. */
 UL_INLINE ul_class_ref ul_free_fit(ul_free_set *set, uint64_t bytes) {
-  const ul_class_ref none = {NULL, NULL, 0};
   const ul_free_cached *row;
 
-  if (set->units) {
-    ul_free_units *u = set->units;
-    uint32_t at = (uint32_t)(bytes / UL_FREE_UNIT) - 1, word = at / 64;
-    uint64_t bits = u->occupied[word] >> at % 64;
-    if (bits) {
-      at += (uint32_t)__builtin_ctzll(bits);
-    } else {
-      bits = word == 63 ? 0 : u->summary >> (word + 1);
-      if (!bits)
-        return none;
-      word += 1 + (uint32_t)__builtin_ctzll(bits);
-      at = word * 64 + (uint32_t)__builtin_ctzll(u->occupied[word]);
-    }
-    return (ul_class_ref){&u->classes[at], NULL, at};
+  if (set->units && bytes <= UL_FREE_UNITS_BYTES) {
+    const ul_class_ref unit = ul_free_fit_unit(set->units, bytes);
+    if (unit.class || !set->leaf_count)
+      return unit;
+    return ul_free_used_from(set, 0, 0); /* all sizes of the directory are larger */
   }
   if (!set->cache)
-    return none;
+    return ul_free_no_class;
   row = ul_free_fit_row(set, bytes);
   if (ul_free_holds(row, bytes)) {
     ul_free_leaf *leaf = row->leaf;

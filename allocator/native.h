@@ -59,6 +59,8 @@ typedef struct native_block {
 
 _Static_assert(sizeof(native_block) == 64, "a block is one cache line");
 
+enum { UNIT_SHIFT = 20 }; /* units are whole MiB: 2, 20, large_segment_size_mb */
+
 /* What else belongs to PyTorch's object of a block, where a release or its history needs it
  * (CAREFUL_OBJECTS); by the block's index. */
 typedef struct native_object {
@@ -72,6 +74,7 @@ typedef struct native_segment {
   uint64_t address;
   uint64_t bytes;
   uint64_t unit;        /* of mapping: that of the time of its creation */
+  uint64_t per_unit;    /* 2^64 / MiB of the unit, rounded up: divides by multiplying */
   uint64_t tie_base;    /* ties of its blocks are this plus their offset */
   uint32_t first_block; /* the one without prev */
   uint32_t lane;
@@ -327,7 +330,6 @@ int ul_native_unmap(native *n, uint32_t block);
 uint32_t ul_native_growing_block(native *n, uint32_t pool, uint32_t stream, int small,
                                  uint64_t rounded);  /* free block a mapping would extend; 0 none */
 uint64_t ul_native_unit(const native *n, int small); /* of new segments */
-uint64_t ul_native_whole_units(const native *n, const native_block *block);
 uint64_t ul_native_range_bytes(const native *n, int small);
 void ul_native_forget_range(native *n, uint32_t segment); /* all of it is unmapped */
 

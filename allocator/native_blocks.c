@@ -134,9 +134,6 @@ uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint
   native_segment fresh = {0};
   uint32_t index = n->dead_segment;
 
-  /* Free blocks of a small range can be larger than any of a small segment. */
-  if (expandable && !ul_free_set_use_directory(&n->lanes.items[lane].free))
-    return 0;
   if (index) {
     n->dead_segment = n->segments.items[index].first_block;
   } else {
@@ -150,6 +147,7 @@ uint32_t ul_native_segment_new(native *n, uint64_t address, uint64_t bytes, uint
   fresh.bytes = bytes;
   fresh.lane = lane;
   fresh.unit = ul_native_unit(n, n->lanes.items[lane].small);
+  fresh.per_unit = UINT64_MAX / (fresh.unit >> UNIT_SHIFT) + 1; /* 0 of 1 MiB */
   fresh.expandable = (uint8_t)expandable;
   fresh.alive = 1;
   fresh.registration = n->segment_number++;

@@ -17,27 +17,6 @@ uint64_t ul_native_range_bytes(const native *n, int small) {
   return ul_round_up(ul_reserve_bytes(&n->settings, total), ul_native_unit(n, small));
 }
 
-uint64_t ul_native_whole_units(const native *n, const native_block *b) {
-  const native_segment *range = &n->segments.items[b->segment];
-  const uint64_t start = b->address - range->address;
-  const uint64_t unit = range->unit;
-  const uint64_t end = start + b->bytes;
-  uint32_t first, last, each;
-
-  if (b->bytes < unit)
-    return 0;
-  if (end + unit >= UINT64_C(1) << 52)
-    return end / unit * unit > ul_round_up(start, unit)
-               ? end / unit * unit - ul_round_up(start, unit)
-               : 0;
-  /* Units are whole MiB (2, 20, large_segment_size_mb): short division is several times faster, and
-   * every put and take of a free block comes by here. */
-  each = (uint32_t)(unit >> 20);
-  first = (uint32_t)((start + unit - 1) >> 20) / each;
-  last = (uint32_t)(end >> 20) / each;
-  return last > first ? (uint64_t)(last - first) * unit : 0;
-}
-
 /* A block that was just mapped joins its free neighbours and stays the object. In no set. */
 static uint32_t join_mapped(native *n, uint32_t block) {
   const uint32_t prev = n->blocks.items[block].prev, next = n->blocks.items[block].next;

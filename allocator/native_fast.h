@@ -156,6 +156,39 @@ UL_INLINE uint32_t ul_native_cut(native *n, uint32_t block, uint64_t bytes) {
 
 /* ---- free sets ---- */
 
+UL_INLINE uint64_t ul_native_high_product(uint64_t a, uint64_t b) {
+  __extension__ typedef unsigned __int128 wide;
+
+  return (uint64_t)((wide)a * b >> 64);
+}
+
+/* The whole units of a range that lie in a block. A product instead of a quotient, exact for up to
+ * 2^32 MiB: every put and take of a free block comes by here. */
+UL_INLINE uint64_t ul_native_whole_units(const native *n, const native_block *b) {
+  const native_segment *range = &n->segments.items[b->segment];
+  const uint64_t unit = range->unit;
+  const uint64_t start = b->address - range->address, end = start + b->bytes;
+  uint64_t first, last;
+
+  if (b->bytes < unit)
+    return 0;
+  if (__builtin_expect(end + unit >= UINT64_C(1) << 52 || !range->per_unit, 0)) {
+    first = start / unit + (start % unit != 0);
+    last = end / unit;
+  } else {
+    first = ul_native_high_product((start + unit - 1) >> UNIT_SHIFT, range->per_unit);
+    last = ul_native_high_product(end >> UNIT_SHIFT, range->per_unit);
+  }
+  return last > first ? (last - first) * unit : 0;
+}
+
+/* How far a block could grow: with the unmapped one right behind it. */
+UL_INLINE uint64_t ul_native_reach(const native *n, uint32_t block) {
+  const native_block *b = &n->blocks.items[block], *next = &n->blocks.items[b->next];
+
+  return b->bytes + (next->flags & BLOCK_UNMAPPED ? next->bytes : 0);
+}
+
 /* Bytes of a free block that a release could give back: all of a whole segment, the whole units of
  * an expandable one. */
 UL_INLINE uint64_t ul_native_returnable(const native *n, const native_block *b) {

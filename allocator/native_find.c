@@ -2,13 +2,6 @@
 /* Which free block a request gets. */
 #include "allocator/native_fast.h"
 
-/* Size of a block with the unmapped one right behind it: how far it could grow. */
-static uint64_t reach(const native *n, uint32_t block) {
-  const native_block *b = &n->blocks.items[block], *next = &n->blocks.items[b->next];
-
-  return b->bytes + (next->flags & BLOCK_UNMAPPED ? next->bytes : 0);
-}
-
 uint32_t ul_native_take_candidate(native *n, native_lane *lane, uint64_t rounded, int expandable) {
   const ul_settings *s = &n->settings;
   ul_free_at at, ahead;
@@ -20,7 +13,7 @@ uint32_t ul_native_take_candidate(native *n, native_lane *lane, uint64_t rounded
       for (ahead = at; n->blocks.items[entry.block].flags & BLOCK_EXPANDABLE;
            entry = next, at = ahead) {
         next = ul_free_set_next(&lane->free, &ahead);
-        if (!next.block || reach(n, next.block) >= reach(n, entry.block))
+        if (!next.block || ul_native_reach(n, next.block) >= ul_native_reach(n, entry.block))
           break;
       }
     } else {

@@ -94,22 +94,52 @@ UL_INLINE native_step take_and_hand_out(native *n, native_lane *lane, const ul_e
   return hand_out(n, lane, block, event, rounded, small, 0);
 }
 
+UL_INLINE int put_entry(native *n, native_lane *lane, uint32_t block) {
+  const native_block *b = &n->blocks.items[block];
+  const ul_free_entry entry = {b->bytes, b->tie, block};
+
+  return ul_free_put(&lane->free, entry);
+}
+
+UL_INLINE int can_grow(const native *n, uint32_t block) {
+  return n->blocks.items[n->blocks.items[block].next].flags & BLOCK_UNMAPPED;
+}
+
+/* block is the best fit, of a range, taken out, and could grow. The next larger one is taken instead
+ * if it could grow less, and so on; more than one such step is rare. 0 without memory. */
+static inline uint32_t take_less_growing(native *n, native_lane *lane, uint32_t block,
+                                         uint64_t rounded) {
+  const uint32_t next = ul_free_take_fit(&lane->free, rounded);
+
+  if (!next)
+    return block;
+  if (ul_native_reach(n, next) >= ul_native_reach(n, block))
+    return put_entry(n, lane, next) ? block : 0;
+  if (!put_entry(n, lane, block))
+    return 0;
+  if (!can_grow(n, next))
+    return next;
+  return put_entry(n, lane, next) ? ul_native_take_candidate(n, lane, rounded, 1) : 0;
+}
+
 /* Where ranges may be: the best fit is final unless it could grow into unmapped memory right behind
  * it, for then its successors are looked at, too. */
 static inline native_step take_among_ranges(native *n, native_lane *lane, const ul_event *event,
                                             uint64_t rounded, int small, uint32_t *out) {
   uint32_t block = ul_free_take_fit(&lane->free, rounded);
-  const native_block *b = &n->blocks.items[block];
 
   if (!block)
     return STEP_ELSEWHERE;
-  if (!n->settings.expandable || n->blocks.items[b->next].flags & BLOCK_UNMAPPED) {
-    const ul_free_entry entry = {b->bytes, b->tie, block};
-    if (!ul_free_put(&lane->free, entry))
+  if (UL_RARELY(!n->settings.expandable)) {
+    if (!put_entry(n, lane, block))
       return STEP_NOMEM;
-    block = ul_native_take_candidate(n, lane, rounded, n->settings.expandable);
+    block = ul_native_take_candidate(n, lane, rounded, 0);
     if (!block)
       return STEP_ELSEWHERE;
+  } else if (can_grow(n, block)) {
+    block = take_less_growing(n, lane, block, rounded);
+    if (!block)
+      return STEP_NOMEM;
   }
   n->whole_bytes[lane->held] -= ul_native_returnable(n, &n->blocks.items[block]);
   *out = block;

@@ -137,8 +137,7 @@ static ul_status check_loadable(const ul_state *from, const ul_segment *s, uint6
   return UL_OK;
 }
 
-/* A set by units takes what a small segment can be cut into; recorded states may hold other sizes.
- */
+/* A set by units takes multiples of 512 bytes; recorded states may hold other sizes. */
 static int fits_units(const ul_state *from, const ul_segment *s) {
   uint32_t i;
 
@@ -146,7 +145,7 @@ static int fits_units(const ul_state *from, const ul_segment *s) {
     if (from->blocks[s->first_block + i].bytes % UL_FREE_UNIT)
       return 0;
   }
-  return s->bytes <= (uint64_t)UL_FREE_UNITS * UL_FREE_UNIT;
+  return 1;
 }
 
 /* The lane of a segment, which the driver gave to its pool. */
