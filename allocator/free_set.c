@@ -7,7 +7,9 @@
 #include "allocator/free_set_fast.h"
 #include "base/vec.h"
 
-enum { SPLIT_ABOVE = 48 };
+/* A leaf with more sizes that blocks have than this is split rather than rid of the others; so is
+ * any leaf while there are few, for sizes that ran empty mostly come again. */
+enum { SPLIT_ABOVE = 48, FEW_LEAVES = 16 };
 
 #define IN_UNITS SIZE_MAX
 
@@ -174,7 +176,7 @@ static int make_room(ul_free_set *set, size_t at) {
   const uint64_t kept = leaf->occupied ? leaf->occupied : 1;
   uint32_t i;
 
-  if (__builtin_popcountll(leaf->occupied) > SPLIT_ABOVE) {
+  if (__builtin_popcountll(leaf->occupied) > SPLIT_ABOVE || set->leaf_count < FEW_LEAVES) {
     if (!split_leaf(set, at))
       return 0;
     renumber(set, at);
@@ -390,8 +392,7 @@ ul_free_entry ul_free_set_first(ul_free_set *set, ul_free_at *at) {
 ul_free_entry ul_free_set_last(ul_free_set *set, ul_free_at *at) {
   const size_t leaf = set->leaf_count ? set->leaf_count - 1 : 0;
 
-  if (!set->count || !settle(set) ||
-      !find_used_before(set, leaf, UL_FREE_LEAF, at))
+  if (!set->count || !settle(set) || !find_used_before(set, leaf, UL_FREE_LEAF, at))
     return no_entry;
   return entry_at(set, at);
 }

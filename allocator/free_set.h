@@ -6,12 +6,12 @@
  * indices of sizes:
  * units, in small pools, for sizes that are multiples of 512 bytes up to 2 MiB: a class for each of
  * the 4096 sizes, and bits that say which have blocks;
- * directory, for all others: sorted leaves of up to 64 sizes with a word that says which of them have
- * blocks; a size that runs empty only loses its bit, since programs ask for the same sizes again
- * and again. A direct-mapped cache in front knows where sizes that were asked for before are, or
- * would be, without a search. In front of either, the entry inserted last is held back: it is often
- * the next one to be taken, by a request of the same size or by a merge, and then never enters the
- * index.
+ * directory, for all others: sorted leaves of up to 64 sizes with a word that says which of them
+ * have blocks; a size that runs empty only loses its bit, since programs ask for the same sizes
+ * again and again. A direct-mapped cache in front knows where sizes that were asked for before are,
+ * or would be, without a search. In front of either, the entry inserted last is held back: it is
+ * often the next one to be taken, by a request of the same size or by a merge, and then never
+ * enters the index.
  *
  * Order is total: no two entries of a set have the same (bytes, tie). */
 #ifndef UL_ALLOCATOR_FREE_SET_H
@@ -76,7 +76,7 @@ typedef struct ul_free_cached {
 
 typedef struct ul_free_set {
   ul_free_entry held;    /* block 0, bytes 0: none */
-  ul_free_units *units; /* NULL: none yet, or no index by units */
+  ul_free_units *units;  /* NULL: none yet, or no index by units */
   uint64_t count;        /* entries, the held one included */
   ul_free_cached *cache; /* UL_FREE_CACHE rows of sizes of blocks, as many of sizes asked for */
   ul_free_leaf **leaves;

@@ -105,11 +105,11 @@ UL_INLINE int can_grow(const native *n, uint32_t block) {
   return n->blocks.items[n->blocks.items[block].next].flags & BLOCK_UNMAPPED;
 }
 
-/* block is the best fit, of a range, taken out, and could grow. The next larger one is taken instead
- * if it could grow less, and so on; more than one such step is rare. 0 without memory. */
+/* block is the best fit, of a range, taken out, and could grow. The next larger one is taken
+ * instead if it could grow less, and so on; more than one such step is rare. 0 without memory. */
 static inline uint32_t take_less_growing(native *n, native_lane *lane, uint32_t block,
                                          uint64_t rounded) {
-  const uint32_t next = ul_free_take_fit(&lane->free, rounded);
+  const uint32_t next = lane->free.count ? ul_free_take_fit(&lane->free, rounded) : 0;
 
   if (!next)
     return block;
