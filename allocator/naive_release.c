@@ -10,7 +10,9 @@ typedef UL_VEC(uint64_t) addresses;
 static void less_driver_memory(naive *n, uint32_t pool) {
   ul_pool *p = pool ? ul_pools_find(&n->pools, pool) : NULL;
 
-  if (p)
+  if (p && !p->driver_allocations)
+    n->broken = "a private pool gives memory back more often than the driver was asked for it";
+  else if (p)
     p->driver_allocations--;
 }
 

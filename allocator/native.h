@@ -308,6 +308,7 @@ uint64_t ul_native_live_request(const native_block *block);
 uint64_t ul_native_live_rounded(const native *n, const native_block *block);
 
 /* native_release.c: memory goes back to the driver. */
+void ul_native_less_driver_memory(native *n, const native_lane *lane); /* its pool */
 int ul_native_return_segment(native *n, uint32_t block);
 /* Everything cached (pool 0) or that of one private pool; *reason: an error, and nothing was
  * released. */

@@ -181,12 +181,13 @@ static int hand_out(native *n, uint32_t block, const native_kept *kept, int *tor
   return ul_native_hand_out(n, &r, block, n->blocks.items[block].bytes > kept->bytes);
 }
 
-/* Frees what was free when it was kept; the blocks stand one behind the other from first on. */
-static int free_again(native *n, uint32_t first, const native_kept *rows, size_t count) {
+/* Frees what was free when it was kept; the blocks stand one behind the other from first on. Torn
+ * where two join: one of them was kept while it waited for other streams. */
+static int free_again(native *n, uint32_t first, const native_kept *rows, size_t count, int *torn) {
   uint32_t block = first, next, prev;
   size_t i;
 
-  for (i = 0; i < count; i++, block = next) {
+  for (i = 0; !*torn && i < count; i++, block = next) {
     while (n->blocks.items[block].address + n->blocks.items[block].bytes <= rows[i].address)
       block = n->blocks.items[block].next;
     prev = n->blocks.items[block].prev;
@@ -195,6 +196,8 @@ static int free_again(native *n, uint32_t first, const native_kept *rows, size_t
       next = block;
     else if (!ul_native_free(n, block))
       return 0;
+    *torn = n->blocks.items[next].address != rows[i].address ||
+            n->blocks.items[next].bytes != rows[i].bytes;
   }
   return 1;
 }
@@ -218,7 +221,7 @@ static int restore_segment(native *n, uint32_t pool, const native_kept *rows, si
     return 1;
   *torn = is_range ? !(n->blocks.items[block].flags & BLOCK_UNMAPPED) || n->blocks.items[block].next
                    : block != 0;
-  return *torn || free_again(n, first, rows, last);
+  return *torn || free_again(n, first, rows, last, torn);
 }
 
 static int restore_pool(native *n, const native_checkpoint *c) {

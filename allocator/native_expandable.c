@@ -192,13 +192,11 @@ void ul_native_forget_range(native *n, uint32_t segment) {
 /* The units are unmapped: what is counted for them, and what follows. */
 static int note_unmapped(native *n, const native_block *b, uint64_t address, uint64_t bytes) {
   const native_lane *lane = &n->lanes.items[b->lane];
-  ul_pool *pool = lane->pool_id ? ul_pools_find(&n->registry, lane->pool_id) : NULL;
 
   ul_device_unmap(&n->device, address, bytes);
   ul_waits_unmapped(&n->waits, lane->stream);
   ul_native_unreserve(n, b->lane, bytes);
-  if (pool)
-    pool->driver_allocations--;
+  ul_native_less_driver_memory(n, lane);
   n->statistics.counters[UL_STAT_NUM_DEVICE_FREE]++;
   return ul_native_call(n, UL_DRIVER_SEGMENT_UNMAP, address, bytes, lane->stream) &&
          ul_native_note(n, UL_ACTION_SEGMENT_UNMAP, address, bytes, lane->stream);

@@ -2,11 +2,16 @@
 /* How memory goes back to the driver (allocator-spec 3.7, 3.8, 3.12, 3.13). */
 #include "allocator/native_fast.h"
 
-static void less_driver_memory(native *n, const native_lane *lane) {
+/* A request that maps memory counts once, every unmapping of a part of it, too: they may not
+ * balance. Nor need what is counted of a recorded state, or of one that a recording's driver
+ * answers. */
+void ul_native_less_driver_memory(native *n, const native_lane *lane) {
   ul_pool *pool = lane->pool_id ? ul_pools_find(&n->registry, lane->pool_id) : NULL;
 
-  if (pool)
+  if (pool && pool->driver_allocations)
     pool->driver_allocations--;
+  else if (pool && !n->pools.items[lane->pool].uncounted && !n->device.grants)
+    n->broken = "a private pool gives memory back more often than the driver was asked for it";
 }
 
 /* allocator-spec 3.12. */
@@ -26,7 +31,7 @@ int ul_native_return_segment(native *n, uint32_t block) {
   if (b.bytes >= n->settings.max_split_bytes)
     ul_stat_decrease_one(&n->statistics.singles[UL_STAT_OVERSIZE_SEGMENTS], 1);
   n->segment_count--;
-  less_driver_memory(n, lane);
+  ul_native_less_driver_memory(n, lane);
   ul_native_drop_object(n, block);
   ul_native_block_delete(n, block);
   ul_native_segment_delete(n, b.segment);
