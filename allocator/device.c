@@ -10,7 +10,8 @@
 #define RISING_BASE    (UINT64_C(1) << 60)
 #define FIRST_FIT_BASE UINT64_C(0)
 /* First fit keeps ranges apart from segments, as drivers do. */
-#define RANGE_BASE (UINT64_C(1) << 44)
+#define RANGE_BASE   (UINT64_C(1) << 44)
+#define LAST_ADDRESS (UINT64_C(1) << 63)
 
 /* The driver gives memory out in units of 2 MiB. */
 static uint64_t charged(uint64_t bytes) {
@@ -66,9 +67,10 @@ static uint64_t *next_address(ul_device *device, uint64_t base) {
   return &device->next_address[device->policy == UL_ADDRESS_RISING_APART && base == RANGE_BASE];
 }
 
-/* Addresses end somewhere, also on a device without a capacity. */
+/* Also on a device without a capacity addresses end somewhere, and nobody has an exabyte: sizes
+ * below that can be added and kept in sets without a thought. */
 static int ends_in_range(uint64_t address, uint64_t bytes) {
-  return charged(bytes) < UINT64_MAX && address <= UINT64_MAX - charged(bytes);
+  return bytes < 2 * UL_DEVICE_MOST_BYTES && address <= LAST_ADDRESS - charged(bytes);
 }
 
 static ul_device_answer place(ul_device *device, uint64_t base, uint64_t bytes, uint64_t *address) {
@@ -155,7 +157,8 @@ ul_device_answer ul_device_malloc(ul_device *device, uint64_t bytes, uint64_t *a
   const ul_driver_call *recorded = recorded_answer(device, UL_DRIVER_SEGMENT_ALLOC, &refused);
   ul_device_answer answer;
 
-  if (refused || (!device->grants && over_capacity(device, charged(bytes))))
+  if (refused || bytes >= UL_DEVICE_MOST_BYTES ||
+      (!device->grants && over_capacity(device, charged(bytes))))
     return UL_DEVICE_REFUSED;
   if (recorded && recorded->bytes == bytes) {
     device->grant++;

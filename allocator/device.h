@@ -11,6 +11,9 @@
 #include "base/spans.h"
 #include "ullage/model.h"
 
+/* No driver gives out so much at once. */
+#define UL_DEVICE_MOST_BYTES (UINT64_C(1) << 60)
+
 typedef struct ul_device {
   uint64_t capacity_bytes; /* 0: unlimited */
   uint64_t external_bytes;

@@ -2,10 +2,12 @@
 /* The public model interface over the table of backends. */
 #include "allocator/model.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <threads.h>
 
+#include "allocator/device.h"
 #include "allocator/oom_text.h"
 #include "allocator/refusals.h"
 #include "allocator/settings.h"
@@ -91,6 +93,24 @@ static ul_model_options full_options(const ul_model_options *options) {
   return full;
 }
 
+static ul_status check_options(const ul_model_options *o, ul_error *err) {
+  const char *wrong = NULL;
+
+  if (o->device_bytes >= UL_DEVICE_MOST_BYTES)
+    return ul_fail(err, UL_E_INVALID, 0,
+                   "a device of %" PRIu64 " bytes: expected less than %" PRIu64 ", an exabyte",
+                   o->device_bytes, UL_DEVICE_MOST_BYTES);
+  if ((unsigned)o->address_policy > UL_ADDRESS_RISING_APART)
+    wrong = "address_policy";
+  else if ((unsigned)o->stream_events > UL_STREAM_EVENTS_ON_SYNC)
+    wrong = "stream_events";
+  else if ((unsigned)o->variable > UL_SETTINGS_ANY)
+    wrong = "variable";
+  return wrong
+             ? ul_fail(err, UL_E_INVALID, 0, "ul_model_create: options.%s has no such value", wrong)
+             : UL_OK;
+}
+
 ul_status ul_model_create(ul_model **out, const ul_model_options *options, ul_error *err) {
   const ul_model_options full = full_options(options);
   const ul_model_ops *ops = NULL;
@@ -100,6 +120,7 @@ ul_status ul_model_create(ul_model **out, const ul_model_options *options, ul_er
   if (!out || (options && options->size < sizeof(options->size)))
     return ul_fail(err, UL_E_INVALID, 0, "ul_model_create: %s",
                    out ? "options.size is not set" : "out is NULL");
+  UL_TRY(check_options(&full, err));
   UL_TRY(choose_backend(&ops, &full, err));
   model = malloc(sizeof(*model));
   if (!model)
@@ -127,8 +148,16 @@ void ul_model_destroy(ul_model *model) {
 }
 
 ul_status ul_model_load(ul_model *model, const ul_state *state, ul_error *err) {
+  uint32_t i;
+
   if (!model || !state)
     return ul_fail(err, UL_E_INVALID, 0, "ul_model_load: NULL argument");
+  for (i = 0; i < state->segment_count; i++) {
+    if (state->segments[i].bytes >= UL_DEVICE_MOST_BYTES)
+      return ul_fail(err, UL_E_INVALID, 0,
+                     "segment %u has %" PRIu64 " bytes, and no device so much", i,
+                     state->segments[i].bytes);
+  }
   return model->ops->load(model->state, state, err);
 }
 
@@ -273,7 +302,9 @@ uint64_t ul_model_round(const ul_model *model, uint64_t requested_bytes) {
 }
 
 uint64_t ul_model_fraction_limit(const ul_model *model, double fraction) {
-  return model ? model->ops->fraction_limit(model->state, fraction) : UINT64_MAX;
+  if (!model)
+    return UINT64_MAX;
+  return model->ops->fraction_limit(model->state, fraction > 0 ? fraction : 0); /* NaN: nothing */
 }
 
 ul_status ul_model_asker(const ul_model *model, const ul_event *event, ul_asker_view *out,

@@ -16,8 +16,7 @@ static int admit(ul_plain *p, uint64_t requested_bytes, uint64_t bytes) {
     return 0;
   if (wanted <= p->totals.reserved_bytes)
     return 1;
-  if (p->capacity_bytes &&
-      (p->external_bytes > p->capacity_bytes || wanted > p->capacity_bytes - p->external_bytes))
+  if (p->capacity_bytes && wanted - p->totals.reserved_bytes > ul_plain_free_bytes(p))
     return 0;
   p->totals.reserved_bytes = wanted;
   return 1;

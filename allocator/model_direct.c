@@ -7,10 +7,8 @@
 
 /* The device's own answer, before an address is sought. */
 static int admit(ul_plain *p, uint64_t requested_bytes, uint64_t bytes) {
-  const uint64_t taken = p->totals.reserved_bytes + p->external_bytes;
-
   (void)requested_bytes;
-  if (p->capacity_bytes && (taken > p->capacity_bytes || bytes > p->capacity_bytes - taken))
+  if (p->capacity_bytes && bytes > ul_plain_free_bytes(p))
     return 0;
   p->totals.reserved_bytes += bytes;
   return 1;

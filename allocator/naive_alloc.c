@@ -276,7 +276,7 @@ static int make_request(naive *n, const ul_event *e, naive_request *r, ul_outcom
   r->small = r->rounded <= UL_SMALL_LIMIT_BYTES;
   r->expandable = expandable_for(n, routed);
   o->segment_bytes = r->segment_bytes;
-  if (e->bytes > UINT64_MAX - UL_SEGMENT_QUANTUM + 1) {
+  if (ul_request_wraps(e->bytes, r->rounded)) {
     ul_naive_reject(o, "a size that wraps around when it is rounded up");
     return 0;
   }
@@ -290,6 +290,10 @@ void ul_naive_alloc(naive *n, const ul_event *e, ul_outcome *o) {
 
   if (!e->bytes)
     return; /* a null pointer; PyTorch touches nothing */
+  if (e->handle >= UL_EVENT_HANDLES) {
+    ul_naive_reject(o, "a handle that is not a serial number");
+    return;
+  }
   if (ul_naive_find_handle(n, e->handle, &p)) {
     ul_naive_reject(o, "a handle that is already in use");
     return;

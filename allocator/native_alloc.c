@@ -5,7 +5,6 @@
 
 /* Handles index an array; a recording's are dense, so this bounds memory against hostile callers.
  */
-#define HANDLE_LIMIT (UINT64_C(1) << 28)
 
 uint32_t ul_native_find(native *n, const native_request *r) {
   native_lane *lane = &n->lanes.items[r->lane];
@@ -144,7 +143,7 @@ static int find_pool(native *n, const ul_event *event, native_request *r, ul_out
 
 /* Refused where there is no request to make. Returns 0 without memory. */
 static int make_request(native *n, const ul_event *event, native_request *r, ul_outcome *outcome) {
-  if (event->handle >= HANDLE_LIMIT)
+  if (event->handle >= UL_EVENT_HANDLES)
     ul_native_reject(outcome, "a handle that is not a serial number");
   else if (!ul_native_make_room_for(n, event->handle) || !ul_native_keep_dead_block(n))
     return 0;
@@ -165,7 +164,7 @@ static int make_request(native *n, const ul_event *event, native_request *r, ul_
   r->device = event->device;
   r->small = r->rounded <= UL_SMALL_LIMIT_BYTES;
   outcome->segment_bytes = r->segment_bytes;
-  if (event->bytes > UINT64_MAX - UL_SEGMENT_QUANTUM + 1) {
+  if (ul_request_wraps(event->bytes, r->rounded)) {
     ul_native_reject(outcome, "a size that wraps around when it is rounded up");
     return 1;
   }

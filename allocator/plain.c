@@ -74,10 +74,12 @@ static int note_call(ul_plain *p, ul_driver_call_kind kind, uint64_t address, ui
   return UL_VEC_PUSH(&p->calls, call);
 }
 
-static uint64_t device_free(const ul_plain *p) {
-  const uint64_t taken = p->totals.reserved_bytes + p->external_bytes;
+uint64_t ul_plain_free_bytes(const ul_plain *p) {
+  const uint64_t reserved = p->totals.reserved_bytes;
 
-  return taken < p->capacity_bytes ? p->capacity_bytes - taken : 0;
+  if (reserved > p->capacity_bytes || p->external_bytes > p->capacity_bytes - reserved)
+    return 0;
+  return p->capacity_bytes - reserved - p->external_bytes;
 }
 
 static int raise_oom(ul_plain *p, const ul_event *e, ul_outcome *o) {
@@ -87,7 +89,7 @@ static int raise_oom(ul_plain *p, const ul_event *e, ul_outcome *o) {
   o->preempted = 1; /* these backends know no observers */
   o->refusals = 1;
   o->limit_bytes = p->limit_bytes != UINT64_MAX ? p->limit_bytes : p->capacity_bytes;
-  o->device_free_bytes = device_free(p);
+  o->device_free_bytes = ul_plain_free_bytes(p);
   memset(f, 0, sizeof(*f));
   f->requested_bytes = f->segment_bytes = e->bytes;
   f->device_bytes = f->property_bytes = p->capacity_bytes;
@@ -101,21 +103,23 @@ static int raise_oom(ul_plain *p, const ul_event *e, ul_outcome *o) {
   return note_call(p, UL_DRIVER_ALLOC_REFUSED, 0, e->bytes, e->stream);
 }
 
-/* What admit let grow shrinks again where this machine has no memory. */
-static int place(ul_plain *p, ul_plain_allocation *a) {
-  if (ul_device_malloc(&p->device, a->bytes, &a->address) == UL_DEVICE_GRANTED) {
-    if (add(p, a))
-      return 1;
+/* What admit let grow shrinks again where there are no addresses for it, or no memory. */
+static ul_device_answer place(ul_plain *p, ul_plain_allocation *a) {
+  ul_device_answer answer = ul_device_malloc(&p->device, a->bytes, &a->address);
+
+  if (answer == UL_DEVICE_GRANTED && !add(p, a)) {
     ul_device_free(&p->device, a->address, a->bytes);
+    answer = UL_DEVICE_NOMEM;
   }
-  if (p->rules->released)
+  if (answer != UL_DEVICE_GRANTED && p->rules->released)
     p->rules->released(p);
-  return 0;
+  return answer;
 }
 
 /* 0 without memory. */
 static int alloc(ul_plain *p, const ul_event *e, ul_outcome *o) {
   ul_plain_allocation a = {.handle = e->handle, .requested_bytes = e->bytes};
+  ul_device_answer answer;
 
   if (!e->bytes)
     return 1; /* a null pointer */
@@ -130,7 +134,10 @@ static int alloc(ul_plain *p, const ul_event *e, ul_outcome *o) {
   o->segment_bytes = e->bytes;
   if (a.bytes > MOST_BYTES - p->totals.reserved_bytes || !p->rules->admit(p, e->bytes, a.bytes))
     return raise_oom(p, e, o);
-  if (!place(p, &a))
+  answer = place(p, &a);
+  if (answer == UL_DEVICE_REFUSED)
+    return raise_oom(p, e, o);
+  if (answer == UL_DEVICE_NOMEM)
     return 0;
   o->result = UL_OUTCOME_SERVED;
   o->address = a.address;

@@ -62,6 +62,9 @@ struct ul_plain {
 ul_status ul_plain_create(ul_plain **out, const ul_model_options *options,
                           const ul_plain_rules *rules, int reads_settings, ul_error *err);
 
+/* Of a device with a capacity: what nobody holds. */
+uint64_t ul_plain_free_bytes(const ul_plain *p);
+
 /* The operations of the table, for every such backend. */
 void ul_plain_destroy(void *state);
 ul_status ul_plain_load(void *state, const ul_state *from, ul_error *err);

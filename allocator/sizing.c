@@ -43,6 +43,10 @@ uint64_t ul_round_request(uint64_t requested_bytes, const ul_settings *settings,
   return ul_round_up(requested_bytes, UL_MIN_BLOCK_BYTES);
 }
 
+int ul_request_wraps(uint64_t requested_bytes, uint64_t rounded_bytes) {
+  return requested_bytes > UINT64_MAX - UL_SEGMENT_QUANTUM + 1 || rounded_bytes < requested_bytes;
+}
+
 uint64_t ul_segment_size(uint64_t rounded_bytes, const ul_settings *settings) {
   if (rounded_bytes <= UL_SMALL_LIMIT_BYTES)
     return UL_SMALL_SEGMENT_BYTES;
@@ -72,6 +76,8 @@ uint64_t ul_fraction_limit(const ul_profile *profile, uint64_t device_bytes, dou
   const double bytes = fraction * (double)device_bytes;
 
   if (fraction >= 1.0 && !profile->whole_fraction_limits)
+    return UINT64_MAX;
+  if (bytes >= (double)UINT64_MAX)
     return UINT64_MAX;
   return (uint64_t)(profile->fraction_rounds ? bytes + 0.5 : bytes);
 }

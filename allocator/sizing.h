@@ -19,6 +19,9 @@
 uint64_t ul_round_request(uint64_t requested_bytes, const ul_settings *settings,
                           const ul_profile *profile);
 
+/* Whether rounding to that, or to whole segments, passed 2^64. */
+int ul_request_wraps(uint64_t requested_bytes, uint64_t rounded_bytes);
+
 /* What is asked of the driver for a rounded size (PyTorch: get_allocation_size). */
 uint64_t ul_segment_size(uint64_t rounded_bytes, const ul_settings *settings);
 

@@ -119,6 +119,8 @@ static int read_memory(const ul_settings *s, uint64_t *out) {
     return 0;
   if (ul_parse_bytes(out, s->memory, &err) != UL_OK)
     return ul_misuse("script", "--memory: %s", err.message);
+  if (*out >> 60)
+    return ul_misuse("script", "--memory %s: no device has an exabyte", s->memory);
   return *out ? 0 : ul_misuse("script", "--memory 0 leaves nothing to allocate");
 }
 

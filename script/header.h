@@ -9,8 +9,9 @@
 #include "script/line.h"
 #include "ullage/model.h"
 
-#define UL_SCRIPT_DEVICE_BYTES (UINT64_C(80) << 30) /* where nothing says otherwise */
-enum { UL_SCRIPT_DEVICES = 64 };                    /* at most */
+#define UL_SCRIPT_DEVICE_BYTES (UINT64_C(80) << 30)      /* where nothing says otherwise */
+#define UL_SCRIPT_MOST_BYTES   ((UINT64_C(1) << 60) - 1) /* no device has more */
+enum { UL_SCRIPT_DEVICES = 64 };                         /* at most */
 enum { UL_SCRIPT_VARIABLES = UL_SETTINGS_ANY + 1 };
 
 typedef struct ul_script_header {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "script/command.h"
+#include "script/header.h"
 #include "ullage/event.h"
 
 /* args: one letter an argument, a capital one may be left out.
@@ -141,9 +142,9 @@ static ul_status read_argument(reader *r, ul_script_command *out, char letter) {
                        "a number of bytes up to 18446744073709551615");
   case 'c':
     if (is_word(r->at, "0"))
-      return unexpected(r, "a number of bytes from 1 to 18446744073709551615");
-    return read_number(r, &out->bytes, 10, UINT64_MAX,
-                       "a number of bytes from 1 to 18446744073709551615");
+      return unexpected(r, "a number of bytes from 1 to 1152921504606846975");
+    return read_number(r, &out->bytes, 10, UL_SCRIPT_MOST_BYTES,
+                       "a number of bytes from 1 to 1152921504606846975");
   case 's':
     UL_TRY(read_number(r, &value, 10, UL_STREAM_ALL - 1, "a stream from 0 to 4294967294"));
     out->stream = (uint32_t)value;

@@ -108,9 +108,10 @@ static ul_status set(ul_script_header *header, const struct variable *variable, 
 
   switch (variable->kind) {
   case TOTAL:
-    if (parse_number(&header->device_bytes, value, size))
+    if (parse_number(&header->device_bytes, value, size) &&
+        header->device_bytes <= UL_SCRIPT_MOST_BYTES)
       return UL_OK;
-    expected = "a number of bytes from 1 to 18446744073709551615";
+    expected = "a number of bytes from 1 to 1152921504606846975";
     break;
   case DEVICES:
     if (parse_number(&header->devices, value, size) && header->devices <= UL_SCRIPT_DEVICES)

@@ -120,9 +120,10 @@ static ul_status allocate(ul_runner *r, ul_answer *a, const ul_script_command *c
   if (ul_script_ids_find(&r->ids, c->id))
     return ul_script_fail(err, &r->lines, UL_E_MALFORMED,
                           "expected an id that is not allocated, found %" PRIu64, c->id);
-  if (d->last_handle == UINT32_MAX)
+  if (d->last_handle + 1 == UL_EVENT_HANDLES)
     return ul_script_fail(err, &r->lines, UL_E_LIMIT,
-                          "expected at most %" PRIu32 " allocations, found one more", UINT32_MAX);
+                          "expected at most %" PRIu64 " allocations, found one more",
+                          UL_EVENT_HANDLES - 1);
   event.handle = d->last_handle + 1;
   event.stream = c->stream == UL_STREAM_ALL ? 0 : c->stream;
   if (!c->bytes) {

@@ -55,9 +55,13 @@ enum {
 /* In ul_event.stream, where the kind allows it: every stream. */
 #define UL_STREAM_ALL UINT32_MAX
 
+/* Handles are below it: models keep them in a table. */
+#define UL_EVENT_HANDLES (UINT64_C(1) << 28)
+
 typedef struct ul_event {
   uint64_t time_ns; /* since the epoch; 0 where the file has no time */
-  uint64_t handle;  /* serial number of the allocation, from 1 in each device; never an address */
+  uint64_t handle;  /* serial number of the allocation, from 1 in each device and below
+                       UL_EVENT_HANDLES; never an address */
   uint64_t bytes;   /* requested bytes, unrounded (ALLOC; repeated on FREE and COMPLETE) */
   uint32_t stack;   /* ul_source_stack; 0 none */
   uint32_t stream;  /* ids ascend with the raw handle, the default stream is 0: ul_source_stream */

@@ -39,11 +39,12 @@ typedef enum ul_settings_variable {
 } ul_settings_variable;
 
 typedef struct ul_model_options {
-  size_t size;           /* sizeof(ul_model_options), as the caller knows it */
-  const char *backend;   /* NULL: "native" */
-  const char *torch;     /* release, "2.9" or "2.9.1+cu128"; NULL: the newest known */
-  const char *settings;  /* as PYTORCH_CUDA_ALLOC_CONF takes it; NULL or "": defaults */
-  uint64_t device_bytes; /* capacity of the device; 0: unlimited (refusals come from grants only) */
+  size_t size;             /* sizeof(ul_model_options), as the caller knows it */
+  const char *backend;     /* NULL: "native" */
+  const char *torch;       /* release, "2.9" or "2.9.1+cu128"; NULL: the newest known */
+  const char *settings;    /* as PYTORCH_CUDA_ALLOC_CONF takes it; NULL or "": defaults */
+  uint64_t device_bytes;   /* capacity of the device, below 2^60; 0: unlimited (refusals come from
+                              grants only) */
   uint64_t external_bytes; /* held by context and others from the start */
   ul_address_policy address_policy;
   ul_stream_events stream_events;

@@ -110,7 +110,7 @@ Test(script, refuses_what_is_no_argument) {
   expect_refusal("frac 0.5x", UL_E_MALFORMED,
                  "script:1: expected a fraction of the device, as 0.5, found '0.5x'");
   expect_refusal("total 0", UL_E_MALFORMED,
-                 "script:1: expected a number of bytes from 1 to 18446744073709551615, found '0'");
+                 "script:1: expected a number of bytes from 1 to 1152921504606846975, found '0'");
   expect_refusal("at 1 5 12g", UL_E_MALFORMED,
                  "script:1: expected a hexadecimal offset on the device, found '12g'");
   expect_refusal("dev 64", UL_E_MALFORMED, "script:1: expected a device from 0 to 63, found 64");
@@ -179,7 +179,7 @@ Test(script, takes_the_environment_from_its_head) {
                  "'FAKE_SIZE=5'");
   expect_refusal("# env FAKE_TOTAL=5x\n", UL_E_MALFORMED,
                  "script:1: FAKE_TOTAL: expected a number of bytes from 1 to "
-                 "18446744073709551615, found '5x'");
+                 "1152921504606846975, found '5x'");
   expect_refusal("# env FAKE_EVENTS=later\n", UL_E_MALFORMED,
                  "script:1: FAKE_EVENTS: expected now or manual, found 'later'");
   expect_refusal("# env FAKE_PLACE=there\n", UL_E_MALFORMED,
